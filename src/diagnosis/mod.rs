@@ -1,0 +1,8 @@
+//! What is wrong, what follows from it, and what to do.
+//!
+//! Readers and analyses state facts; here they become [`Finding`]s in the operator's
+//! words. Must not know about I/O or the terminal.
+
+mod finding;
+
+pub use finding::{Finding, FindingId, Severity};

@@ -1,0 +1,97 @@
+//! From a checkpoint's address to reports: the one door that the command line and the
+//! console use. It joins storage, checkpoint, state and analysis, and knows no terminal.
+
+use std::sync::Arc;
+
+use crate::report::{InspectReport, PartitionsReport};
+use crate::task::{Cancel, Cancelled, Progress};
+use crate::units::{BatchId, OperatorId, UnixMillis};
+
+/// How deep to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// Only the logs and operator metadata: no file of any partition.
+    Logs,
+    /// Also every partition's files and its newest snapshot's own count.
+    Snapshot,
+    /// Also open every store, replay changelogs and count.
+    Exact,
+}
+
+/// What to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The batch whose result is wanted; `None` for the last committed.
+    pub batch: Option<BatchId>,
+    /// How deep to look.
+    pub depth: Depth,
+    /// Only this operator's partitions; `None` for all.
+    pub operator: Option<OperatorId>,
+    /// Only stores of this name; `None` for all.
+    pub store: Option<String>,
+}
+
+/// What was read, and when.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    /// The overview.
+    pub inspect: Arc<InspectReport>,
+    /// The spread over partitions; no operators at [`Depth::Logs`].
+    pub partitions: Arc<PartitionsReport>,
+    /// How deep the reader looked.
+    pub depth: Depth,
+    /// When reading began.
+    pub observed_at: UnixMillis,
+    /// How long reading took, in milliseconds.
+    pub took_millis: u64,
+}
+
+/// A cheap mark of a checkpoint's newest log entries: while it is equal, nothing new is committed
+/// or planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mark {
+    /// Greatest offset entry.
+    pub planned: Option<BatchId>,
+    /// Greatest commit entry.
+    pub committed: Option<BatchId>,
+}
+
+/// Why a target cannot be read at all. Anything less is a finding in a report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The message names the target, what was expected and found, and what to do.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The batch asked for is not there; the message says which are.
+    #[error("{0}")]
+    NoSuchBatch(String),
+    /// The operator or store asked for is not there; the message says which are.
+    #[error("{0}")]
+    NoSuchStore(String),
+    /// Given up at the caller's request.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// Something that can be watched: a checkpoint, or the demo's replay of one.
+pub trait Observe: Send + Sync {
+    /// The target as the operator named it.
+    fn name(&self) -> &str;
+
+    /// Which entries are the newest, by listing the two logs only.
+    ///
+    /// # Errors
+    /// When the target cannot be listed.
+    fn mark(&self) -> Result<Mark, ReadError>;
+
+    /// Reads as deep as asked, on several threads, telling `progress` now and then.
+    ///
+    /// # Errors
+    /// When nothing can be said at all; a broken file is a finding instead.
+    fn observe(
+        &self,
+        request: &Request,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Observation, ReadError>;
+}

@@ -1,0 +1,30 @@
+//! What the screens show and the commands print: serialisable reports.
+//!
+//! One report per subject ([`InspectReport`], [`PartitionsReport`]). Field names are
+//! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
+//! text made for a particular screen.
+
+mod inspect;
+mod partitions;
+
+pub use inspect::{
+    ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
+    Status, StoreReport,
+};
+pub use partitions::{
+    FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
+};
+
+use serde::Serialize;
+
+/// Where a row count comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Not known: not tracked, not readable, or not read yet.
+    Unknown,
+    /// The newest snapshot's own count; changelogs after it are not in it.
+    Snapshot,
+    /// Store opened, changelogs replayed, keys counted.
+    Exact,
+}
