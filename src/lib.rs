@@ -10,8 +10,10 @@
 )]
 
 pub mod analysis;
+pub mod checkpoint;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;
+pub mod storage;
 pub mod task;
 pub mod units;

@@ -1,0 +1,145 @@
+//! Compares the two logs with each other and with what they should hold. Pure.
+
+use super::conf::SHUFFLE_PARTITIONS;
+use super::fault::{Fault, Log};
+use super::format::excerpt;
+use super::load::Checkpoint;
+use super::logs::{LogFiles, ranges};
+use super::operator::OperatorMetadata;
+use crate::report::Status;
+use crate::units::BatchId;
+
+/// Everything that is not as in a healthy, idle checkpoint.
+pub(super) fn faults(checkpoint: &Checkpoint) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    faults.extend(state_of_last_batch(checkpoint));
+    faults.extend(metadata(checkpoint));
+    faults.extend(log(&checkpoint.offsets, Log::Offsets));
+    faults.extend(log(&checkpoint.commits, Log::Commits));
+    faults.extend(holes(checkpoint));
+    faults.extend(source_offsets(checkpoint));
+    faults.extend(confs(checkpoint));
+    faults
+}
+
+fn state_of_last_batch(checkpoint: &Checkpoint) -> Option<Fault> {
+    if let Some(found) = checkpoint.unfinished_repartition() {
+        let (batch, from, to) = (found.batch, found.from, found.to);
+        return Some(Fault::UnfinishedRepartition { batch, from, to });
+    }
+    match checkpoint.status() {
+        Status::Pending | Status::NoCommittedBatch => {
+            checkpoint.last_planned().map(|batch| Fault::Pending { batch })
+        }
+        _ => None,
+    }
+}
+
+fn metadata(checkpoint: &Checkpoint) -> Option<Fault> {
+    let logged = checkpoint.last_planned().or(checkpoint.last_committed()).is_some();
+    match &checkpoint.query_id {
+        Err(problem) => Some(Fault::UnreadableMetadata { problem: problem.clone() }),
+        Ok(None) if logged => Some(Fault::MissingMetadata),
+        Ok(_) => None,
+    }
+}
+
+fn log<T>(files: &LogFiles<T>, log: Log) -> Vec<Fault> {
+    let unreadable = files.batches().filter_map(|batch| {
+        let below = batch.0.checked_sub(1).map(BatchId);
+        Some(Fault::UnreadableEntry {
+            log,
+            batch,
+            problem: files.problem(batch)?.clone(),
+            readable_before: below.and_then(|below| files.at_or_below(below)).map(|(id, _)| id),
+            newest: files.last() == Some(batch),
+        })
+    });
+    let mut faults: Vec<Fault> = unreadable.collect();
+    if files.older > 0 {
+        faults.push(Fault::OlderEntriesNotRead { log, count: files.older });
+    }
+    if let Some(example) = &files.strange_example {
+        faults.push(Fault::StrangeNames { log, count: files.strange, example: excerpt(example) });
+    }
+    faults
+}
+
+/// Batches that one of the logs, or both, should have and does not.
+///
+/// Below the oldest entry of either log nothing is expected: old entries are deleted from the two
+/// logs one after the other.
+fn holes(checkpoint: &Checkpoint) -> Vec<Fault> {
+    let (offsets, commits) = (&checkpoint.offsets, &checkpoint.commits);
+    let Some(last_commit) = commits.last() else {
+        return gaps(checkpoint);
+    };
+    let from_offsets = offsets.first().unwrap_or(last_commit);
+    let from_commits = commits.first().unwrap_or(last_commit);
+    let unplanned = commits.batches().filter(|id| *id >= from_offsets && !offsets.has(*id));
+    let uncommitted = offsets
+        .batches()
+        .filter(|id| *id >= from_commits && *id < last_commit && !commits.has(*id));
+    let mut faults = gaps(checkpoint);
+    faults.extend(ranges(unplanned).into_iter().map(Fault::MissingOffsets));
+    faults.extend(ranges(uncommitted).into_iter().map(Fault::MissingCommits));
+    faults
+}
+
+/// Batches between the oldest and the newest known that neither log has.
+fn gaps(checkpoint: &Checkpoint) -> Vec<Fault> {
+    let mut known: Vec<BatchId> =
+        checkpoint.offsets.batches().chain(checkpoint.commits.batches()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let pairs = known.iter().zip(known.iter().skip(1));
+    let gap = |(before, after): (&BatchId, &BatchId)| {
+        let first = BatchId(before.0.saturating_add(1));
+        let last = BatchId(after.0.saturating_sub(1));
+        (first <= last).then_some(Fault::Gap(super::BatchRange { first, last }))
+    };
+    pairs.filter_map(gap).collect()
+}
+
+fn source_offsets(checkpoint: &Checkpoint) -> Vec<Fault> {
+    let Some((batch, entry)) = checkpoint.offsets.readable().next_back() else {
+        return Vec::new();
+    };
+    let problem = |source: &super::SourceOffset| {
+        let problem = source.problem.clone()?;
+        Some(Fault::UnreadableSourceOffset { batch, source: excerpt(&source.id), problem })
+    };
+    entry.offsets.iter().filter_map(problem).collect()
+}
+
+/// Where the confs of the last committed batch come from, and whether they pin a count.
+fn confs(checkpoint: &Checkpoint) -> Vec<Fault> {
+    let Some(batch) = checkpoint.last_committed().or(checkpoint.last_planned()) else {
+        return Vec::new();
+    };
+    let mut faults: Vec<Fault> = checkpoint.confs_fault(batch).into_iter().collect();
+    if let Some((batch, entry)) = checkpoint.entry_for(batch)
+        && entry.partitions().is_none()
+        && !checkpoint.operators.is_empty()
+    {
+        let found = entry.confs().and_then(|confs| confs.get(SHUFFLE_PARTITIONS)).map(excerpt);
+        faults.push(Fault::NoPartitionCount { batch, found });
+    }
+    faults
+}
+
+/// The fault when operator metadata states another count than the one in force.
+pub(super) fn other_count(
+    metadata: &OperatorMetadata,
+    file: &str,
+    in_force: Option<u32>,
+) -> Option<Fault> {
+    let in_force = in_force?;
+    let store = metadata.stores.iter().find(|store| store.partitions != in_force)?;
+    Some(Fault::OtherOperatorCount {
+        file: file.to_owned(),
+        version: metadata.version,
+        stated: store.partitions,
+        in_force,
+    })
+}
