@@ -14,6 +14,7 @@ pub mod checkpoint;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;
+pub mod state;
 pub mod storage;
 pub mod task;
 pub mod units;

@@ -4,5 +4,7 @@
 //! words. Must not know about I/O or the terminal.
 
 mod finding;
+mod state;
 
 pub use finding::{Finding, FindingId, Severity};
+pub use state::{provider_finding, state_findings};
