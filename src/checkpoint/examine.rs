@@ -1,7 +1,7 @@
 //! Compares the two logs with each other and with what they should hold. Pure.
 
 use super::conf::SHUFFLE_PARTITIONS;
-use super::fault::{Fault, Log};
+use super::fault::{BatchRange, Fault, Log, Need};
 use super::format::excerpt;
 use super::load::Checkpoint;
 use super::logs::{LogFiles, ranges};
@@ -52,7 +52,7 @@ fn log<T>(files: &LogFiles<T>, log: Log) -> Vec<Fault> {
             batch,
             problem: files.problem(batch)?.clone(),
             readable_before: below.and_then(|below| files.at_or_below(below)).map(|(id, _)| id),
-            newest: files.last() == Some(batch),
+            need: need(log, batch, files.last()),
         })
     });
     let mut faults: Vec<Fault> = unreadable.collect();
@@ -65,24 +65,35 @@ fn log<T>(files: &LogFiles<T>, log: Log) -> Vec<Fault> {
     faults
 }
 
+/// Whether a start of the query reads the entry of `batch` when `last` is the log's last one.
+fn need(log: Log, batch: BatchId, last: Option<BatchId>) -> Need {
+    let Some(last) = last else { return Need::History };
+    let read = match log {
+        Log::Offsets => batch.0.saturating_add(1) >= last.0,
+        Log::Commits => batch >= last,
+    };
+    if read { Need::Restart } else { Need::History }
+}
+
 /// Batches that one of the logs, or both, should have and does not.
 ///
 /// Below the oldest entry of either log nothing is expected: old entries are deleted from the two
 /// logs one after the other.
 fn holes(checkpoint: &Checkpoint) -> Vec<Fault> {
     let (offsets, commits) = (&checkpoint.offsets, &checkpoint.commits);
-    let Some(last_commit) = commits.last() else {
-        return gaps(checkpoint);
-    };
+    let mut faults = gaps(checkpoint);
+    let Some(last_commit) = commits.last() else { return faults };
     let from_offsets = offsets.first().unwrap_or(last_commit);
     let from_commits = commits.first().unwrap_or(last_commit);
     let unplanned = commits.batches().filter(|id| *id >= from_offsets && !offsets.has(*id));
+    faults.extend(ranges(unplanned).into_iter().map(|batches| Fault::MissingOffsets {
+        batches,
+        need: need(Log::Offsets, batches.last, offsets.last()),
+    }));
     let uncommitted = offsets
         .batches()
         .filter(|id| *id >= from_commits && *id < last_commit && !commits.has(*id));
-    let mut faults = gaps(checkpoint);
-    faults.extend(ranges(unplanned).into_iter().map(Fault::MissingOffsets));
-    faults.extend(ranges(uncommitted).into_iter().map(Fault::MissingCommits));
+    faults.extend(ranges(uncommitted).into_iter().map(|batches| Fault::MissingCommits { batches }));
     faults
 }
 
@@ -96,7 +107,8 @@ fn gaps(checkpoint: &Checkpoint) -> Vec<Fault> {
     let gap = |(before, after): (&BatchId, &BatchId)| {
         let first = BatchId(before.0.saturating_add(1));
         let last = BatchId(after.0.saturating_sub(1));
-        (first <= last).then_some(Fault::Gap(super::BatchRange { first, last }))
+        let need = need(Log::Offsets, last, checkpoint.offsets.last());
+        (first <= last).then_some(Fault::Gap { batches: BatchRange { first, last }, need })
     };
     pairs.filter_map(gap).collect()
 }

@@ -21,7 +21,7 @@ mod view;
 
 pub use commit::{CommitEntry, OperatorStateIds, StateIds, parse_commit_entry};
 pub use conf::{Codec, Confs, DEFAULT_PROVIDER_CLASS, Encoding, SHUFFLE_PARTITIONS};
-pub use fault::{BatchRange, Fault, Log, Problem};
+pub use fault::{BatchRange, Fault, Log, Need, Problem};
 pub use format::FormatError;
 pub use load::{Checkpoint, LoadError, OperatorLookup, mark};
 pub use metadata::parse_query_id;
