@@ -9,6 +9,7 @@ mod commit;
 mod conf;
 mod examine;
 mod fault;
+pub mod file_log;
 mod format;
 mod load;
 mod logs;
@@ -17,6 +18,7 @@ mod names;
 mod offset;
 mod operator;
 mod root;
+pub mod sources;
 mod view;
 
 pub use commit::{CommitEntry, OperatorStateIds, StateIds, parse_commit_entry};
