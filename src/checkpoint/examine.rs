@@ -9,7 +9,7 @@ use super::operator::OperatorMetadata;
 use crate::report::Status;
 use crate::units::BatchId;
 
-/// Everything that is not as in a healthy, idle checkpoint.
+/// Everything that is not as in a healthy, idle checkpoint, whichever batch is looked at.
 pub(super) fn faults(checkpoint: &Checkpoint) -> Vec<Fault> {
     let mut faults = Vec::new();
     faults.extend(state_of_last_batch(checkpoint));
@@ -18,7 +18,6 @@ pub(super) fn faults(checkpoint: &Checkpoint) -> Vec<Fault> {
     faults.extend(log(&checkpoint.commits, Log::Commits));
     faults.extend(holes(checkpoint));
     faults.extend(source_offsets(checkpoint));
-    faults.extend(confs(checkpoint));
     faults
 }
 
@@ -124,13 +123,15 @@ fn source_offsets(checkpoint: &Checkpoint) -> Vec<Fault> {
     entry.offsets.iter().filter_map(problem).collect()
 }
 
-/// Where the confs of the last committed batch come from, and whether they pin a count.
-fn confs(checkpoint: &Checkpoint) -> Vec<Fault> {
-    let Some(batch) = checkpoint.last_committed().or(checkpoint.last_planned()) else {
-        return Vec::new();
-    };
-    let mut faults: Vec<Fault> = checkpoint.confs_fault(batch).into_iter().collect();
-    if let Some((batch, entry)) = checkpoint.entry_for(batch)
+/// Where the confs of `batch` come from, and whether they pin a count.
+pub(super) fn confs(checkpoint: &Checkpoint, batch: BatchId) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let entry = checkpoint.entry_for(batch);
+    let used = entry.map(|(used, _)| used);
+    if used != Some(batch) {
+        faults.push(Fault::ConfsFromOlderEntry { wanted: batch, used });
+    }
+    if let Some((batch, entry)) = entry
         && entry.partitions().is_none()
         && !checkpoint.operators.is_empty()
     {

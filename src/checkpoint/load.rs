@@ -7,8 +7,9 @@ use super::metadata::parse_query_id;
 use super::offset::{OffsetEntry, parse_offset_entry};
 use super::operator::{OperatorMetadata, parse_operator_metadata};
 use super::root::{Part, Root};
-use super::{examine, names};
+use super::{examine, names, sources};
 use crate::reader::Mark;
+use crate::report::SourceReport;
 use crate::storage::{EntryKind, Storage, StorageError};
 use crate::task::{Cancel, Cancelled};
 use crate::units::{BatchId, Bytes, OperatorId};
@@ -166,6 +167,12 @@ impl Checkpoint {
             }
         }
         lookup
+    }
+
+    /// One report per source of an offset entry, in the entry's order; see
+    /// [`sources::reports`](super::sources::reports).
+    pub fn source_reports(&self, storage: &Storage, entry: &OffsetEntry) -> Vec<SourceReport> {
+        sources::reports(storage, entry)
     }
 }
 

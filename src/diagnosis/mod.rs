@@ -3,7 +3,8 @@
 //! Readers and analyses state facts; here they become [`Finding`]s in the operator's
 //! words. Must not know about I/O or the terminal.
 
-pub mod checkpoint;
+mod checkpoint;
 mod finding;
 
+pub use checkpoint::checkpoint_findings;
 pub use finding::{Finding, FindingId, Severity};

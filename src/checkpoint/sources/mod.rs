@@ -47,15 +47,15 @@ pub fn describe(offset: &Value) -> Described {
 
 /// One report per source of an offset entry, in the entry's order. Looks into `sources/<id>/` of
 /// file and rate sources; what cannot be read there only makes the summary shorter.
-pub fn reports(storage: &Storage, entry: &OffsetEntry, cancel: &Cancel) -> Vec<SourceReport> {
-    entry.offsets.iter().map(|source| report(storage, source, cancel)).collect()
+pub fn reports(storage: &Storage, entry: &OffsetEntry) -> Vec<SourceReport> {
+    entry.offsets.iter().map(|source| report(storage, source)).collect()
 }
 
-fn report(storage: &Storage, source: &SourceOffset, cancel: &Cancel) -> SourceReport {
+fn report(storage: &Storage, source: &SourceOffset) -> SourceReport {
     let offset = source.value();
     let described = match &offset {
         None => Described { kind: "unknown", summary: "no offset yet".to_owned() },
-        Some(offset) => refine(storage, &source.id, offset, cancel),
+        Some(offset) => refine(storage, &source.id, offset),
     };
     SourceReport {
         id: source.id.clone(),
@@ -66,7 +66,7 @@ fn report(storage: &Storage, source: &SourceOffset, cancel: &Cancel) -> SourceRe
 }
 
 /// Describes an offset with the help of the source's own directory.
-fn refine(storage: &Storage, id: &str, offset: &Value, cancel: &Cancel) -> Described {
+fn refine(storage: &Storage, id: &str, offset: &Value) -> Described {
     let described = describe(offset);
     // A source's name comes from the log; only a plain one is a directory.
     if !is_plain_name(id) {
@@ -80,7 +80,7 @@ fn refine(storage: &Storage, id: &str, offset: &Value, cancel: &Cancel) -> Descr
         }
         "file" => {
             let last = offset.get("logOffset").and_then(Value::as_u64);
-            let files = last.and_then(|last| files(storage, &dir, last, cancel));
+            let files = last.and_then(|last| files(storage, &dir, last));
             let summary = match files {
                 Some(files) => format!("{}, {files}", described.summary),
                 None => described.summary,
@@ -99,10 +99,10 @@ fn is_rate_source(storage: &Storage, dir: &str) -> bool {
 }
 
 /// `12 files in 4 batches`: what the file source has taken up to entry `last` of its log.
-fn files(storage: &Storage, dir: &str, last: u64, cancel: &Cancel) -> Option<String> {
+fn files(storage: &Storage, dir: &str, last: u64) -> Option<String> {
     // A refresh every two seconds must not stream a large log over a network.
     let limit = if storage.is_local() { Bytes(32 << 20) } else { Bytes(4 << 20) };
-    let log = file_log::summarise(storage, dir, Some(last), limit, cancel).ok()?;
+    let log = file_log::summarise(storage, dir, Some(last), limit, &Cancel::default()).ok()?;
     let entries = log.entries?;
     let batches = log.last?.saturating_add(1);
     Some(format!("{} in {}", count(entries, "file"), count_batches(batches)))
