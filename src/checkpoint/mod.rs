@@ -19,9 +19,10 @@ mod offset;
 mod operator;
 mod root;
 pub mod sources;
+mod state_ids;
 mod view;
 
-pub use commit::{CommitEntry, OperatorStateIds, StateIds, parse_commit_entry};
+pub use commit::{CommitEntry, parse_commit_entry};
 pub use conf::{Codec, Confs, DEFAULT_PROVIDER_CLASS, Encoding, SHUFFLE_PARTITIONS};
 pub use fault::{BatchRange, Fault, Log, Need, Problem};
 pub use format::FormatError;
@@ -29,3 +30,4 @@ pub use load::{Checkpoint, LoadError, OperatorLookup, mark};
 pub use metadata::parse_query_id;
 pub use offset::{OffsetEntry, OffsetMetadata, SourceOffset, parse_offset_entry};
 pub use operator::{OperatorMetadata, StoreMetadata, parse_operator_metadata};
+pub use state_ids::{OperatorStateIds, StateIds};

@@ -127,3 +127,41 @@ fn plain<'a>(name: &'a str, expected: &'static str) -> Result<&'a str, FormatErr
         Err(format::shape(expected, 2, &Value::String(name.to_owned())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V2: &str = r#"v2
+{"operatorInfo":{"operatorId":1,"operatorName":"transformWithStateExec"},"stateStoreInfo":[{"storeName":"default","numColsPrefixKey":0,"numPartitions":8,"stateSchemaFilePaths":["file:/tmp/other/state/1/_stateSchema/default/0_5a6b"]}],"operatorPropertiesJson":"{\"timeMode\":\"ProcessingTime\"}"}"#;
+
+    #[test]
+    fn version_2_has_schema_files_by_base_name_and_properties() {
+        let found = parse_operator_metadata(V2.as_bytes()).unwrap();
+        assert_eq!((found.version, found.id), (2, OperatorId(1)));
+        assert_eq!(found.stores[0].schema_files, ["0_5a6b"]);
+        assert_eq!(found.properties.unwrap()["timeMode"], "ProcessingTime");
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for (from, to) in
+            [("\"default\"", "\"..\""), ("default/0_5a6b", "default/.."), ("0_5a6b", "")]
+        {
+            let bad = V2.replace(from, to);
+            let error = parse_operator_metadata(bad.as_bytes()).unwrap_err();
+            assert!(matches!(error, FormatError::Shape { .. }), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_metadata_says_why() {
+        let error = |text: &str| parse_operator_metadata(text.as_bytes()).unwrap_err();
+        assert!(error("").is_empty_file());
+        assert!(matches!(error("v1"), FormatError::Ends { line: 2, .. }));
+        assert_eq!(error("v3\n{}"), FormatError::UnsupportedVersion { found: 3, newest: 2 });
+        for body in ["{}", "{\"operatorInfo\":{}}", "{\"operatorInfo\":5,\"stateStoreInfo\":[]}"] {
+            assert!(matches!(error(&format!("v1\n{body}")), FormatError::Shape { .. }), "{body}");
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! What a loaded checkpoint says: status, batches, confs, counts. Pure.
 
 use super::Confs;
-use super::commit::{CommitEntry, OperatorStateIds};
+use super::commit::CommitEntry;
 use super::examine;
 use super::fault::{Fault, Problem};
 use super::load::Checkpoint;
 use super::offset::OffsetEntry;
 use super::root::Part;
+use super::state_ids::OperatorStateIds;
 use crate::report::{HistoryEntry, Status};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
