@@ -184,9 +184,9 @@ fn operator_metadata_of_the_batch() {
         .with("state/0/_metadata/v2/.7.crc", "");
     let (checkpoint, storage) = (dir.load(), dir.storage());
     let at = |batch| checkpoint.operator_metadata(&storage, OperatorId(0), BatchId(batch));
-    let names: Vec<_> =
+    let found: Vec<_> =
         [2, 3, 6, 7, 8].into_iter().map(|batch| at(batch).metadata.unwrap().name).collect();
-    assert_eq!(names, ["stateStoreSave", "three", "three", "seven", "seven"]);
+    assert_eq!(found, ["stateStoreSave", "three", "three", "seven", "seven"]);
     assert_eq!(at(6).metadata.unwrap().file, "state/0/_metadata/v2/3");
     assert_eq!(at(6).faults, []);
     let none = checkpoint.operator_metadata(&storage, OperatorId(1), BatchId(8));

@@ -12,7 +12,7 @@ fn parse_all(bytes: &[u8]) {
     let _ = parse_commit_entry(bytes);
     let _ = parse_operator_metadata(bytes);
     if let Ok(entry) = parse_offset_entry(bytes) {
-        for value in entry.offsets.iter().filter_map(|source| source.value()) {
+        for value in entry.offsets.iter().filter_map(statetop::checkpoint::SourceOffset::value) {
             let described = sources::describe(&value);
             assert!(!described.summary.contains(char::is_control));
         }
