@@ -1,4 +1,5 @@
-//! Compares the two logs with each other and with what they should hold. Pure.
+//! Compares the two logs with each other and with what they should hold. Pure, but for finding
+//! out what the checkpoint's own address is.
 
 use super::conf::SHUFFLE_PARTITIONS;
 use super::fault::{BatchRange, Fault, Log, Need};
@@ -7,6 +8,7 @@ use super::load::Checkpoint;
 use super::logs::{LogFiles, ranges};
 use super::operator::OperatorMetadata;
 use crate::report::Status;
+use crate::storage::Storage;
 use crate::units::BatchId;
 
 /// Everything that is not as in a healthy, idle checkpoint, whichever batch is looked at.
@@ -155,4 +157,56 @@ pub(super) fn other_count(
         stated: store.partitions,
         in_force,
     })
+}
+
+/// The fault when operator metadata names schema files of another place than `storage` serves.
+pub(super) fn elsewhere(
+    metadata: &OperatorMetadata,
+    file: &str,
+    storage: &Storage,
+) -> Option<Fault> {
+    let written_at = metadata.written_at.as_deref()?;
+    // The same directory may be reached through symbolic links.
+    let real = storage.local_path("").and_then(|root| root.canonicalize().ok());
+    let real = real.map(|root| root.to_string_lossy().into_owned());
+    let here = [Some(storage.address()), real.as_deref()];
+    if here.into_iter().flatten().any(|here| place(here) == place(written_at)) {
+        return None;
+    }
+    Some(Fault::SchemaFilesElsewhere { file: file.to_owned(), written_at: excerpt(written_at) })
+}
+
+/// An address without what differs between two ways to write it: `file:` before a path, `s3:` or
+/// `s3a:`, `dbfs:` or its mount, a slash at the end.
+fn place(address: &str) -> String {
+    let rest = match address.split_once(":/") {
+        Some(("file", rest)) => format!("/{}", rest.trim_start_matches('/')),
+        Some(("dbfs", rest)) => match rest.trim_start_matches('/') {
+            volume if volume.starts_with("Volumes/") => format!("/{volume}"),
+            path => format!("/dbfs/{path}"),
+        },
+        Some((_, rest)) => format!("cloud:{rest}"),
+        None => address.to_owned(),
+    };
+    rest.trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn one_place_has_several_addresses() {
+        for (one, other) in [
+            ("/a/b", "file:/a/b"),
+            ("/a/b/", "file:///a/b"),
+            ("s3://bucket/ck", "s3a://bucket/ck/"),
+            ("/dbfs/mnt/ck", "dbfs:/mnt/ck"),
+            ("/Volumes/c/s/v/ck", "dbfs:/Volumes/c/s/v/ck"),
+        ] {
+            assert_eq!(place(one), place(other));
+        }
+        assert_ne!(place("/a/b"), place("/a/c"));
+        assert_ne!(place("/bucket/ck"), place("s3://bucket/ck"));
+    }
 }

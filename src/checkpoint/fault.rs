@@ -175,6 +175,13 @@ pub enum Fault {
         /// The count in force, from the offset log.
         in_force: u32,
     },
+    /// Operator metadata names schema files in another directory than this checkpoint's.
+    SchemaFilesElsewhere {
+        /// The operator metadata file.
+        file: String,
+        /// The checkpoint directory that it names; text from a file.
+        written_at: String,
+    },
     /// A log has more entries than are read; the oldest were left out.
     OlderEntriesNotRead {
         /// Which log.

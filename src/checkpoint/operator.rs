@@ -24,6 +24,9 @@ pub struct OperatorMetadata {
     pub name: String,
     /// Its stores, in Spark's order.
     pub stores: Vec<StoreMetadata>,
+    /// The checkpoint directory that the paths of schema files lie in, as an address of the time
+    /// when the file was written (format 2). Text from a file.
+    pub written_at: Option<String>,
     /// Properties of the operator as JSON (state variables of `transformWithState`, …).
     pub properties: Option<Value>,
     /// The file it was read from, relative to the checkpoint; empty when parsed from bytes.
@@ -64,6 +67,7 @@ pub fn parse_operator_metadata(bytes: &[u8]) -> Result<OperatorMetadata, FormatE
         version,
         id: OperatorId(number(id, "an operator id")?),
         name: text_of(info.get("operatorName"), "an operator name")?.to_owned(),
+        written_at: stores.iter().find_map(written_at),
         stores: stores.iter().map(store).collect::<Result<_, _>>()?,
         properties: fields.get("operatorPropertiesJson").and_then(properties),
         file: String::new(),
@@ -90,6 +94,14 @@ fn base_name(path: &Value) -> Result<String, FormatError> {
     let path = text_of(Some(path), "the path of a schema file")?;
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(plain(name, "the path of a schema file")?.to_owned())
+}
+
+/// What comes before `/state/<op>/_stateSchema/` in the path of a store's first schema file.
+fn written_at(store: &Value) -> Option<String> {
+    let path = store.get("stateSchemaFilePaths")?.get(0)?.as_str()?;
+    let (operator, _) = path.rsplit_once("/_stateSchema/")?;
+    let (state, _) = operator.rsplit_once('/')?;
+    state.strip_suffix("/state").map(str::to_owned)
 }
 
 /// Properties are JSON inside a JSON string; text that is not JSON is kept as text.
@@ -140,6 +152,7 @@ mod tests {
         let found = parse_operator_metadata(V2.as_bytes()).unwrap();
         assert_eq!((found.version, found.id), (2, OperatorId(1)));
         assert_eq!(found.stores[0].schema_files, ["0_5a6b"]);
+        assert_eq!(found.written_at.as_deref(), Some("file:/tmp/other"));
         assert_eq!(found.properties.unwrap()["timeMode"], "ProcessingTime");
     }
 

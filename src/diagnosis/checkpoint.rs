@@ -77,6 +77,9 @@ fn finding(fault: &Fault) -> Finding {
         Fault::OtherOperatorCount { file, version, stated, in_force } => {
             other_operator_count(file, *version, *stated, *in_force)
         }
+        Fault::SchemaFilesElsewhere { file, written_at } => {
+            schema_files_elsewhere(file, written_at)
+        }
         Fault::OlderEntriesNotRead { log, count } => older_entries_not_read(*log, *count),
         Fault::StrangeNames { log, count, example } => strange_names(*log, *count, example),
     }
@@ -394,6 +397,25 @@ fn other_operator_count(file: &str, version: u32, stated: u32, in_force: u32) ->
             1 => "Nothing to do.".to_owned(),
             _ => "Check whether files of another checkpoint were copied into this one.".to_owned(),
         },
+        file: Some(file.to_owned()),
+    }
+}
+
+fn schema_files_elsewhere(file: &str, written_at: &str) -> Finding {
+    Finding {
+        id: FindingId("schema-files-elsewhere"),
+        severity: Severity::Info,
+        summary: "Operator metadata names schema files at another place".to_owned(),
+        detail: format!(
+            "This checkpoint was written as {written_at} and copied, moved or mounted since. \
+             Statetop reads the schema files that lie here. Spark reads those at the old place: a \
+             query or repartition that runs on this copy uses them without a word, and fails when \
+             they are gone."
+        ),
+        remedy: "Nothing to do for looking at it. Before a query runs on a copy, make sure that \
+                 the old place stays readable until a start of the query has written new operator \
+                 metadata."
+            .to_owned(),
         file: Some(file.to_owned()),
     }
 }

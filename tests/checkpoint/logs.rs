@@ -206,6 +206,27 @@ fn a_damaged_operator_metadata_file_is_replaced_by_the_next_older() {
 }
 
 #[test]
+fn a_copied_checkpoint_names_schema_files_elsewhere() {
+    let metadata = |root: &str| {
+        let path = format!("{root}/state/0/_stateSchema/default/0_5a6b");
+        let paths = format!("\"numPartitions\":5,\"stateSchemaFilePaths\":[\"{path}\"]");
+        format!("v2\n{}", METADATA.replace("\"numPartitions\":5", &paths))
+    };
+    let faults = |dir: &Directory| {
+        dir.load().operator_metadata(&dir.storage(), OperatorId(0), BatchId(0)).faults
+    };
+    let dir = Directory::started().batches(0..1, 5);
+    let here = format!("file:{}", dir.path("").display());
+    let here = metadata(here.trim_end_matches('/'));
+    let dir = dir.with("state/0/_metadata/v2/0", &here);
+    assert_eq!(faults(&dir), []);
+    let dir = dir.with("state/0/_metadata/v2/0", &metadata("s3a://bucket/orders"));
+    let file = "state/0/_metadata/v2/0".to_owned();
+    let written_at = "s3a://bucket/orders".to_owned();
+    assert_eq!(faults(&dir), [Fault::SchemaFilesElsewhere { file, written_at }]);
+}
+
+#[test]
 fn a_stale_count_in_operator_metadata_is_told_and_not_used() {
     let dir = Directory::started()
         .batches(0..2, 5)
