@@ -1,20 +1,18 @@
 //! Entries of the commit log, `commits/<N>`: that a batch is finished, and which state files it
 //! made. Formats 1, 2 (Spark 4.0+) and 3 (4.2+). Pure.
 
-use std::collections::BTreeMap;
-
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::format::{self, FormatError};
-use super::names;
-use crate::units::{OperatorId, UnixMillis};
+use super::state_ids::StateIds;
+use crate::units::UnixMillis;
 
 /// The newest format of commit entries that is read.
 const NEWEST_VERSION: u32 = 3;
 
 const WHAT: &str = "a commit entry";
 const BODY: &str = "the commit as a JSON object";
-const IDS: &str = "state ids: operator, then partitions, then stores";
 
 /// One finished batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,84 +26,21 @@ pub struct CommitEntry {
     pub state_ids: Option<StateIds>,
     /// Sinks by name, as logged (format 3).
     pub sinks: Map<String, Value>,
-    /// Every other field, as logged.
-    pub other: Map<String, Value>,
 }
 
-/// The state ids of one commit, by operator.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StateIds(BTreeMap<OperatorId, OperatorStateIds>);
-
-/// The state ids of one operator in one commit: by partition, then by store.
-///
-/// Kept as one piece of text, since thousands of partitions times a hundred commits are usual.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OperatorStateIds {
-    /// All ids, one after the other.
-    ids: String,
-    /// Where each id ends in `ids`.
-    ends: Vec<u32>,
-    /// How many ids the partitions up to and including each have.
-    partitions: Vec<u32>,
+/// The JSON line of a commit entry.
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default, rename = "nextBatchWatermarkMs")]
+    next_watermark: Option<UnixMillis>,
+    #[serde(default, rename = "stateUniqueIds")]
+    state_ids: Option<StateIds>,
+    #[serde(default, rename = "sinkMetadataMap")]
+    sinks: Option<Map<String, Value>>,
 }
 
-impl StateIds {
-    /// The ids of one operator.
-    pub fn operator(&self, operator: OperatorId) -> Option<&OperatorStateIds> {
-        self.0.get(&operator)
-    }
-
-    /// The operators that have ids.
-    pub fn operators(&self) -> impl Iterator<Item = OperatorId> + '_ {
-        self.0.keys().copied()
-    }
-}
-
-impl OperatorStateIds {
-    /// Number of partitions: the partition count that the batch ran with.
-    pub fn partitions(&self) -> usize {
-        self.partitions.len()
-    }
-
-    /// Number of stores in one partition: 1, or 4 in join formats 1 and 2.
-    pub fn stores(&self, partition: usize) -> usize {
-        self.range(partition).map_or(0, |range| range.len())
-    }
-
-    /// The id of one store in one partition. It is a plain name.
-    pub fn get(&self, partition: usize, store: usize) -> Option<&str> {
-        let range = self.range(partition)?;
-        let index = range.start.checked_add(store).filter(|index| *index < range.end)?;
-        let end = usize::try_from(*self.ends.get(index)?).ok()?;
-        let start = match index.checked_sub(1) {
-            None => 0,
-            Some(before) => usize::try_from(*self.ends.get(before)?).ok()?,
-        };
-        self.ids.get(start..end)
-    }
-
-    fn range(&self, partition: usize) -> Option<std::ops::Range<usize>> {
-        let end = usize::try_from(*self.partitions.get(partition)?).ok()?;
-        let start = match partition.checked_sub(1) {
-            None => 0,
-            Some(before) => usize::try_from(*self.partitions.get(before)?).ok()?,
-        };
-        Some(start..end)
-    }
-
-    fn push(&mut self, id: &str) -> Option<()> {
-        self.ids.push_str(id);
-        self.ends.push(u32::try_from(self.ids.len()).ok()?);
-        Some(())
-    }
-
-    fn end_partition(&mut self) -> Option<()> {
-        self.partitions.push(u32::try_from(self.ends.len()).ok()?);
-        Some(())
-    }
-}
-
-/// Reads a commit entry. A missing second line counts as `{}`, as it does for Spark.
+/// Reads a commit entry. A missing second line counts as `{}`, as it does for Spark; fields that
+/// are not known are passed over.
 ///
 /// # Errors
 /// When the version or the JSON cannot be read, or a state id could not be part of a file name.
@@ -115,52 +50,85 @@ pub fn parse_commit_entry(bytes: &[u8]) -> Result<CommitEntry, FormatError> {
     let version = format::version(lines.next().unwrap_or_default(), NEWEST_VERSION)?;
     let body = lines.next().map_or("{}", str::trim);
     let body = if body.is_empty() { "{}" } else { body };
-    let mut fields: Map<String, Value> = format::json(body, 2, BODY)?;
+    if !body.starts_with('{') {
+        // A list would be taken for the fields in their order.
+        return Err(format::shape(BODY, 2, &format::json(body, 2, BODY)?));
+    }
+    let body: Body = format::json(body, 2, BODY)?;
     Ok(CommitEntry {
         version,
-        next_watermark: match fields.shift_remove("nextBatchWatermarkMs") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(UnixMillis(
-                value
-                    .as_i64()
-                    .ok_or_else(|| format::shape("a watermark in milliseconds", 2, &value))?,
-            )),
-        },
-        state_ids: match fields.shift_remove("stateUniqueIds") {
-            None | Some(Value::Null) => None,
-            Some(Value::Object(ids)) => Some(parse_ids(&ids)?),
-            Some(other) => return Err(format::shape(IDS, 2, &other)),
-        },
-        sinks: match fields.shift_remove("sinkMetadataMap") {
-            None | Some(Value::Null) => Map::new(),
-            Some(Value::Object(sinks)) => sinks,
-            Some(other) => return Err(format::shape("sinks by name", 2, &other)),
-        },
-        other: fields,
+        next_watermark: body.next_watermark,
+        state_ids: body.state_ids,
+        sinks: body.sinks.unwrap_or_default(),
     })
 }
 
-fn parse_ids(fields: &Map<String, Value>) -> Result<StateIds, FormatError> {
-    let operator = |(name, value): (&String, &Value)| {
-        let id = names::decimal::<u32>(name).map(OperatorId).ok_or_else(|| {
-            format::shape("an operator id as decimal digits", 2, &Value::String(name.clone()))
-        })?;
-        Ok((id, parse_operator_ids(value)?))
-    };
-    fields.iter().map(operator).collect::<Result<_, _>>().map(StateIds)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::OperatorId;
 
-fn parse_operator_ids(value: &Value) -> Result<OperatorStateIds, FormatError> {
-    let too_many = || format::shape("fewer state ids", 2, value);
-    let mut ids = OperatorStateIds::default();
-    for partition in value.as_array().ok_or_else(|| format::shape(IDS, 2, value))? {
-        for id in partition.as_array().ok_or_else(|| format::shape(IDS, 2, partition))? {
-            match id.as_str().filter(|id| names::is_state_id(id)) {
-                Some(id) => ids.push(id).ok_or_else(too_many)?,
-                None => return Err(format::shape("a state id of letters, digits and -", 2, id)),
-            }
-        }
-        ids.end_partition().ok_or_else(too_many)?;
+    #[test]
+    fn a_commit_may_be_only_a_version() {
+        let entry = parse_commit_entry(b"v1").unwrap();
+        assert_eq!((entry.version, entry.next_watermark), (1, None));
+        let entry = parse_commit_entry(b"v1\n{\"nextBatchWatermarkMs\":1795170599000}").unwrap();
+        assert_eq!(entry.next_watermark, Some(UnixMillis(1_795_170_599_000)));
+        assert_eq!(entry.state_ids, None);
     }
-    Ok(ids)
+
+    #[test]
+    fn ids_are_found_by_operator_partition_and_store() {
+        let entry = parse_commit_entry(
+            br#"v2
+{"stateUniqueIds":{"0":[["a-1"],["b2"]],"1":[["l","lv","r","rv"],[],["x","y"]]},"new":[1]}"#,
+        )
+        .unwrap();
+        let ids = entry.state_ids.unwrap();
+        assert_eq!(ids.operators().collect::<Vec<_>>(), [OperatorId(0), OperatorId(1)]);
+        let first = ids.operator(OperatorId(0)).unwrap();
+        assert_eq!((first.partitions(), first.stores(0)), (2, 1));
+        assert_eq!((first.get(0, 0), first.get(1, 0)), (Some("a-1"), Some("b2")));
+        assert_eq!((first.get(0, 1), first.get(2, 0)), (None, None));
+        let join = ids.operator(OperatorId(1)).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|partition| join.stores(partition)), [4, 0, 2, 0]);
+        assert_eq!((join.get(0, 3), join.get(1, 0), join.get(2, 1)), (Some("rv"), None, Some("y")));
+        assert_eq!(ids.operator(OperatorId(2)), None);
+    }
+
+    #[test]
+    fn sinks_are_kept_as_logged() {
+        let entry = parse_commit_entry(
+            br#"v3
+{"nextBatchWatermarkMs":0,"stateUniqueIds":null,"sinkMetadataMap":{"out":{"sinkName":"out","isActive":true}}}"#,
+        )
+        .unwrap();
+        assert_eq!((entry.version, entry.state_ids), (3, None));
+        assert_eq!(entry.sinks["out"]["isActive"], true);
+    }
+
+    #[test]
+    fn what_is_no_commit_says_where_and_why() {
+        let error = |text: &str| parse_commit_entry(text.as_bytes()).unwrap_err();
+        assert!(error("").is_empty_file());
+        assert_eq!(error("v4\n{}"), FormatError::UnsupportedVersion { found: 4, newest: 3 });
+        assert!(matches!(error("v1\n{\"next"), FormatError::Cut { line: 2, column: 6, .. }));
+        for body in [
+            "[]",
+            "5",
+            r#"{"nextBatchWatermarkMs":"soon"}"#,
+            r#"{"stateUniqueIds":[]}"#,
+            r#"{"stateUniqueIds":{"x":[]}}"#,
+            r#"{"stateUniqueIds":{"0":[5]}}"#,
+            r#"{"stateUniqueIds":{"0":[["../../x"]]}}"#,
+            r#"{"stateUniqueIds":{"0":[["a_b"]]}}"#,
+        ] {
+            let error = error(&format!("v2\n{body}"));
+            let placed = matches!(
+                error,
+                FormatError::Json { line: 2, .. } | FormatError::Shape { line: 2, .. }
+            );
+            assert!(placed, "{body}: {error}");
+        }
+    }
 }

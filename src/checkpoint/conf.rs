@@ -178,3 +178,55 @@ impl Confs {
         self.get(name)?.trim().to_ascii_lowercase().parse().ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn confs(confs: &[(&str, &str)]) -> Confs {
+        Confs::new(confs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn an_absent_conf_means_what_it_meant_before_it_existed() {
+        let confs = Confs::default();
+        assert_eq!(confs.partitions(), None);
+        assert_eq!(confs.provider(), Provider::Hdfs);
+        assert_eq!(confs.codec(), Codec::Lz4);
+        assert_eq!(confs.encoding(), Encoding::UnsafeRow);
+        assert_eq!(confs.merge_operator_version(), 1);
+        assert!(!confs.row_checksum() && !confs.strict_distribution());
+        let formats = [confs.join_format(), confs.aggregation_format(), confs.fmgws_format()];
+        assert_eq!(formats, [1, 1, 1]);
+        assert_eq!(confs.rocksdb_format_version(), 5);
+    }
+
+    #[test]
+    fn both_vendors_classes_are_the_same_provider() {
+        let provider = |class| confs(&[(PROVIDER_CLASS, class)]).provider();
+        let spark = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
+        assert_eq!(provider(spark), Provider::Rocksdb);
+        let databricks = "com.databricks.sql.streaming.state.RocksDBStateStoreProvider";
+        assert_eq!(provider(databricks), Provider::Rocksdb);
+        assert_eq!(provider("com.example.MyRocksDBStateStoreProvider"), Provider::Other);
+        assert_eq!(provider(""), Provider::Other);
+    }
+
+    #[test]
+    fn codecs_are_named_or_given_by_class() {
+        let codec = |name| confs(&[(CODEC, name)]).codec();
+        assert_eq!(codec("zstd"), Codec::Zstd);
+        assert_eq!(codec("org.apache.spark.io.SnappyCompressionCodec"), Codec::Snappy);
+        assert_eq!(codec("LZF"), Codec::Lzf);
+        assert_eq!(codec("brotli"), Codec::Other("brotli".to_owned()));
+    }
+
+    #[test]
+    fn a_count_is_a_positive_number() {
+        let count = |text| confs(&[(SHUFFLE_PARTITIONS, text)]).partitions();
+        assert_eq!(count("64"), Some(64));
+        for bad in ["0", "-1", "", "many", "4294967296"] {
+            assert_eq!(count(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -59,6 +59,15 @@ impl std::fmt::Display for Problem {
     }
 }
 
+/// Who reads a log entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// The engine, when the query starts: the last two offset entries and the last commit.
+    Restart,
+    /// Nobody but those who look back.
+    History,
+}
+
 /// Batches in a row, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchRange {
@@ -88,8 +97,8 @@ pub enum Fault {
         problem: Problem,
         /// The newest readable entry of that log below it.
         readable_before: Option<BatchId>,
-        /// Whether it is the log's newest entry, which a restart reads.
-        newest: bool,
+        /// Who reads it.
+        need: Need,
     },
     /// In the newest readable offset entry, the offset of a source is not JSON.
     UnreadableSourceOffset {
@@ -101,11 +110,24 @@ pub enum Fault {
         problem: FormatError,
     },
     /// Committed batches whose offset entries are gone.
-    MissingOffsets(BatchRange),
+    MissingOffsets {
+        /// The batches.
+        batches: BatchRange,
+        /// Who reads them.
+        need: Need,
+    },
     /// Batches inside the log that have neither an offset nor a commit entry.
-    Gap(BatchRange),
+    Gap {
+        /// The batches.
+        batches: BatchRange,
+        /// Who reads them.
+        need: Need,
+    },
     /// Batches before the last committed one that have an offset but no commit entry.
-    MissingCommits(BatchRange),
+    MissingCommits {
+        /// The batches.
+        batches: BatchRange,
+    },
     /// The last planned batch is not committed.
     Pending {
         /// The batch.
@@ -152,6 +174,13 @@ pub enum Fault {
         stated: u32,
         /// The count in force, from the offset log.
         in_force: u32,
+    },
+    /// Operator metadata names schema files in another directory than this checkpoint's.
+    SchemaFilesElsewhere {
+        /// The operator metadata file.
+        file: String,
+        /// The checkpoint directory that it names; text from a file.
+        written_at: String,
     },
     /// A log has more entries than are read; the oldest were left out.
     OlderEntriesNotRead {

@@ -2,13 +2,14 @@
 
 use super::commit::{CommitEntry, parse_commit_entry};
 use super::fault::{Fault, Log, Problem};
-use super::logs::{LogError, LogFiles, LogListing};
+use super::logs::{LogFiles, LogListing};
 use super::metadata::parse_query_id;
 use super::offset::{OffsetEntry, parse_offset_entry};
 use super::operator::{OperatorMetadata, parse_operator_metadata};
 use super::root::{Part, Root};
-use super::{examine, names};
+use super::{examine, names, sources};
 use crate::reader::Mark;
+use crate::report::SourceReport;
 use crate::storage::{EntryKind, Storage, StorageError};
 use crate::task::{Cancel, Cancelled};
 use crate::units::{BatchId, Bytes, OperatorId};
@@ -50,12 +51,15 @@ pub enum LoadError {
         /// Where the checkpoint may be instead.
         hint: Option<String>,
     },
-    /// The directory or one of its logs cannot be listed.
-    #[error("{address}: cannot be read: {source}")]
-    Storage {
-        /// The directory.
+    /// The directory cannot be listed.
+    #[error(transparent)]
+    Root(StorageError),
+    /// A directory inside it cannot be listed.
+    #[error("{address}: {source}")]
+    Inside {
+        /// The checkpoint directory.
         address: String,
-        /// Why.
+        /// Which, and why.
         source: StorageError,
     },
     /// Given up at the caller's request.
@@ -65,20 +69,16 @@ pub enum LoadError {
 
 impl LoadError {
     pub(super) fn root(storage: &Storage, error: StorageError) -> Self {
-        let address = storage.address().to_owned();
-        if error.is_not_found() {
-            return Self::NotFound { address };
+        match error {
+            StorageError::NotFound { .. } => {
+                Self::NotFound { address: storage.address().to_owned() }
+            }
+            error => Self::Root(error),
         }
-        Self::Storage { address, source: error }
     }
 
-    fn log(storage: &Storage, error: LogError) -> Self {
-        match error {
-            LogError::Cancelled => Self::Cancelled(Cancelled),
-            LogError::Storage(error) => {
-                Self::Storage { address: storage.address().to_owned(), source: error }
-            }
-        }
+    fn inside(storage: &Storage, source: StorageError) -> Self {
+        Self::Inside { address: storage.address().to_owned(), source }
     }
 }
 
@@ -152,11 +152,9 @@ impl Checkpoint {
             };
             match read {
                 Ok(metadata) => {
-                    lookup.faults.extend(examine::other_count(
-                        &metadata,
-                        &file,
-                        self.partitions_at(batch),
-                    ));
+                    let count = self.partitions_at(batch);
+                    lookup.faults.extend(examine::other_count(&metadata, &file, count));
+                    lookup.faults.extend(examine::elsewhere(&metadata, &file, storage));
                     lookup.metadata = Some(OperatorMetadata { file, ..metadata });
                     break;
                 }
@@ -166,6 +164,12 @@ impl Checkpoint {
             }
         }
         lookup
+    }
+
+    /// One report per source of an offset entry, in the entry's order; see
+    /// [`sources::reports`](super::sources::reports).
+    pub fn source_reports(&self, storage: &Storage, entry: &OffsetEntry) -> Vec<SourceReport> {
+        sources::reports(storage, entry)
     }
 }
 
@@ -180,9 +184,7 @@ pub fn mark(storage: &Storage) -> Result<Mark, LoadError> {
             Ok(Some(entries.filter_map(|name| names::batch(&name.name)).max()))
         }
         Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => {
-            Err(LoadError::Storage { address: storage.address().to_owned(), source: error })
-        }
+        Err(error) => Err(LoadError::inside(storage, error)),
     };
     // In this order, so that a commit is never seen without its offset entry.
     let committed = newest(Log::Commits)?;
@@ -200,10 +202,8 @@ fn read_logs(
     before: Option<&Checkpoint>,
     cancel: &Cancel,
 ) -> Result<Logs, LoadError> {
-    let list = |log| {
-        LogListing::read(storage, log)
-            .map_err(|error| LoadError::log(storage, LogError::Storage(error)))
-    };
+    let list =
+        |log| LogListing::read(storage, log).map_err(|error| LoadError::inside(storage, error));
     // Commits are listed first: a batch that is committed between the two listings then looks
     // pending, which it was, and not committed without having been planned.
     let committed = list(Log::Commits)?;
@@ -215,8 +215,7 @@ fn read_logs(
         before.map(|before| &before.commits),
         parse_commit_entry,
         cancel,
-    );
-    let commits = commits.map_err(|error| LoadError::log(storage, error))?;
+    )?;
     let offsets = LogFiles::read(
         storage,
         Log::Offsets,
@@ -224,8 +223,8 @@ fn read_logs(
         before.map(|before| &before.offsets),
         parse_offset_entry,
         cancel,
-    );
-    Ok((offsets.map_err(|error| LoadError::log(storage, error))?, commits))
+    )?;
+    Ok((offsets, commits))
 }
 
 fn query_id(storage: &Storage) -> Result<Option<String>, Problem> {
@@ -240,7 +239,7 @@ fn operators(storage: &Storage) -> Result<Vec<OperatorId>, LoadError> {
     let names = match storage.names("state") {
         Ok(names) => names,
         Err(error) if error.is_not_found() => Vec::new(),
-        Err(error) => return Err(LoadError::root(storage, error)),
+        Err(error) => return Err(LoadError::inside(storage, error)),
     };
     let directories = names.iter().filter(|name| name.kind == EntryKind::Directory);
     let mut operators: Vec<OperatorId> =

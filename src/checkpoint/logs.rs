@@ -46,18 +46,6 @@ struct Stamp {
     modified: Option<UnixMillis>,
 }
 
-/// Why a log could not be read at all.
-pub(super) enum LogError {
-    Storage(StorageError),
-    Cancelled,
-}
-
-impl From<Cancelled> for LogError {
-    fn from(_: Cancelled) -> Self {
-        Self::Cancelled
-    }
-}
-
 /// The names of one log's directory, sorted out.
 #[derive(Debug, Default)]
 pub(super) struct LogListing {
@@ -123,7 +111,7 @@ impl<T: Clone + Send + Sync> LogFiles<T> {
         before: Option<&Self>,
         parse: impl Fn(&[u8]) -> Result<T, FormatError> + Sync,
         cancel: &Cancel,
-    ) -> Result<Self, LogError> {
+    ) -> Result<Self, Cancelled> {
         let known = |batch: &BatchId, stamp: &Stamp| {
             let file = before?.files.get(batch)?;
             (file.stamp == *stamp).then(|| file.clone())

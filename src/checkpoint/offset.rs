@@ -139,3 +139,74 @@ fn source(id: String, line: &str, number: usize) -> SourceOffset {
         .map(|error| format::json_error(&error, number, OFFSET));
     SourceOffset { id, json: Some(json.into()), problem }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<OffsetEntry, FormatError> {
+        parse_offset_entry(text.as_bytes())
+    }
+
+    fn ids(entry: &OffsetEntry) -> Vec<&str> {
+        entry.offsets.iter().map(|source| source.id.as_str()).collect()
+    }
+
+    #[test]
+    fn version_1_numbers_its_sources() {
+        let entry =
+            parse("v1\n{\"batchWatermarkMs\":5,\"new\":1}\n5\n-\n{\"logOffset\":3}").unwrap();
+        let metadata = entry.metadata.as_ref().unwrap();
+        assert_eq!((metadata.watermark, metadata.timestamp), (UnixMillis(5), UnixMillis(0)));
+        assert_eq!(metadata.other["new"], 1);
+        assert_eq!((metadata.conf.as_ref(), entry.partitions()), (None, None));
+        assert_eq!(ids(&entry), ["0", "1", "2"]);
+        assert_eq!(entry.offsets[0].value(), Some(Value::from(5)));
+        assert_eq!(entry.offsets[1].value(), None);
+        assert_eq!(entry.offsets[2].json.as_deref(), Some("{\"logOffset\":3}"));
+    }
+
+    #[test]
+    fn continuous_mode_has_an_empty_metadata_line() {
+        let entry = parse("v1\n\n{\"0\":{\"value\":1,\"runTimeMs\":2}}").unwrap();
+        assert_eq!((entry.metadata, entry.offsets.len()), (None, 1));
+        assert!(matches!(parse("v2\n\n0:5"), Err(FormatError::Ends { line: 2, .. })));
+        assert!(matches!(parse("v1"), Err(FormatError::Ends { line: 2, .. })));
+    }
+
+    #[test]
+    fn version_2_names_its_sources_before_the_first_colon() {
+        let entry = parse("v2\n{}\n1:{\"a\":{\"0\":5}}\norders:-\n0:7\n").unwrap();
+        assert_eq!(ids(&entry), ["1", "orders", "0"]);
+        assert_eq!(entry.offsets[0].json.as_deref(), Some("{\"a\":{\"0\":5}}"));
+        assert_eq!(entry.offsets[1].json, None);
+        assert!(matches!(parse("v2\n{}\n-"), Err(FormatError::Shape { line: 3, .. })));
+    }
+
+    #[test]
+    fn an_offset_that_is_not_json_is_kept_as_text() {
+        let entry = parse("v1\n{}\n7\n{\"logOf").unwrap();
+        let source = &entry.offsets[1];
+        assert!(matches!(source.problem, Some(FormatError::Cut { line: 4, column: 7, .. })));
+        assert_eq!(source.value(), Some(Value::String("{\"logOf".to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_entry_says_where_and_why() {
+        assert!(parse("").unwrap_err().is_empty_file());
+        assert_eq!(
+            parse("v3\n{}").unwrap_err(),
+            FormatError::UnsupportedVersion { found: 3, newest: 2 }
+        );
+        assert!(matches!(parse("{}\n"), Err(FormatError::NoVersion { .. })));
+        assert!(matches!(parse("v1\n{\"conf\":{"), Err(FormatError::Cut { line: 2, .. })));
+        assert!(matches!(parse("v1\n[]"), Err(FormatError::Json { line: 2, .. })));
+        assert!(matches!(parse("v1\n{\"conf\":[]}"), Err(FormatError::Shape { line: 2, .. })));
+        assert!(matches!(
+            parse("v1\n{\"batchWatermarkMs\":\"x\"}"),
+            Err(FormatError::Shape { line: 2, .. })
+        ));
+        let binary = parse_offset_entry(b"v1\n\xff\xfe");
+        assert_eq!(binary, Err(FormatError::NotText { offset: 3 }));
+    }
+}

@@ -24,6 +24,9 @@ pub struct OperatorMetadata {
     pub name: String,
     /// Its stores, in Spark's order.
     pub stores: Vec<StoreMetadata>,
+    /// The checkpoint directory that the paths of schema files lie in, as an address of the time
+    /// when the file was written (format 2). Text from a file.
+    pub written_at: Option<String>,
     /// Properties of the operator as JSON (state variables of `transformWithState`, …).
     pub properties: Option<Value>,
     /// The file it was read from, relative to the checkpoint; empty when parsed from bytes.
@@ -64,6 +67,7 @@ pub fn parse_operator_metadata(bytes: &[u8]) -> Result<OperatorMetadata, FormatE
         version,
         id: OperatorId(number(id, "an operator id")?),
         name: text_of(info.get("operatorName"), "an operator name")?.to_owned(),
+        written_at: stores.iter().find_map(written_at),
         stores: stores.iter().map(store).collect::<Result<_, _>>()?,
         properties: fields.get("operatorPropertiesJson").and_then(properties),
         file: String::new(),
@@ -90,6 +94,14 @@ fn base_name(path: &Value) -> Result<String, FormatError> {
     let path = text_of(Some(path), "the path of a schema file")?;
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(plain(name, "the path of a schema file")?.to_owned())
+}
+
+/// What comes before `/state/<op>/_stateSchema/` in the path of a store's first schema file.
+fn written_at(store: &Value) -> Option<String> {
+    let path = store.get("stateSchemaFilePaths")?.get(0)?.as_str()?;
+    let (operator, _) = path.rsplit_once("/_stateSchema/")?;
+    let (state, _) = operator.rsplit_once('/')?;
+    state.strip_suffix("/state").map(str::to_owned)
 }
 
 /// Properties are JSON inside a JSON string; text that is not JSON is kept as text.
@@ -125,5 +137,44 @@ fn plain<'a>(name: &'a str, expected: &'static str) -> Result<&'a str, FormatErr
         Ok(name)
     } else {
         Err(format::shape(expected, 2, &Value::String(name.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V2: &str = r#"v2
+{"operatorInfo":{"operatorId":1,"operatorName":"transformWithStateExec"},"stateStoreInfo":[{"storeName":"default","numColsPrefixKey":0,"numPartitions":8,"stateSchemaFilePaths":["file:/tmp/other/state/1/_stateSchema/default/0_5a6b"]}],"operatorPropertiesJson":"{\"timeMode\":\"ProcessingTime\"}"}"#;
+
+    #[test]
+    fn version_2_has_schema_files_by_base_name_and_properties() {
+        let found = parse_operator_metadata(V2.as_bytes()).unwrap();
+        assert_eq!((found.version, found.id), (2, OperatorId(1)));
+        assert_eq!(found.stores[0].schema_files, ["0_5a6b"]);
+        assert_eq!(found.written_at.as_deref(), Some("file:/tmp/other"));
+        assert_eq!(found.properties.unwrap()["timeMode"], "ProcessingTime");
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for (from, to) in
+            [("\"default\"", "\"..\""), ("default/0_5a6b", "default/.."), ("0_5a6b", "")]
+        {
+            let bad = V2.replace(from, to);
+            let error = parse_operator_metadata(bad.as_bytes()).unwrap_err();
+            assert!(matches!(error, FormatError::Shape { .. }), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_metadata_says_why() {
+        let error = |text: &str| parse_operator_metadata(text.as_bytes()).unwrap_err();
+        assert!(error("").is_empty_file());
+        assert!(matches!(error("v1"), FormatError::Ends { line: 2, .. }));
+        assert_eq!(error("v3\n{}"), FormatError::UnsupportedVersion { found: 3, newest: 2 });
+        for body in ["{}", "{\"operatorInfo\":{}}", "{\"operatorInfo\":5,\"stateStoreInfo\":[]}"] {
+            assert!(matches!(error(&format!("v1\n{body}")), FormatError::Shape { .. }), "{body}");
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! What a loaded checkpoint says: status, batches, confs, counts. Pure.
 
 use super::Confs;
-use super::commit::{CommitEntry, OperatorStateIds};
+use super::commit::CommitEntry;
+use super::examine;
 use super::fault::{Fault, Problem};
 use super::load::Checkpoint;
 use super::offset::OffsetEntry;
 use super::root::Part;
+use super::state_ids::OperatorStateIds;
 use crate::report::{HistoryEntry, Status};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
@@ -117,7 +119,7 @@ impl Checkpoint {
     }
 
     /// The offset entry that says what held for `batch`: its own, else the newest readable one
-    /// below it. In the second case [`Checkpoint::confs_fault`] tells.
+    /// below it. In the second case [`Checkpoint::faults_at`] tells.
     pub fn entry_for(&self, batch: BatchId) -> Option<(BatchId, &OffsetEntry)> {
         self.offsets.at_or_below(batch)
     }
@@ -131,12 +133,6 @@ impl Checkpoint {
     /// The partition count of `batch`, by [`Checkpoint::entry_for`]; never assumed.
     pub fn partitions_at(&self, batch: BatchId) -> Option<u32> {
         self.confs_at(batch)?.partitions()
-    }
-
-    /// The fault to report when the confs of `batch` come from an older entry than its own.
-    pub fn confs_fault(&self, batch: BatchId) -> Option<Fault> {
-        let used = self.entry_for(batch).map(|(used, _)| used);
-        (used != Some(batch)).then_some(Fault::ConfsFromOlderEntry { wanted: batch, used })
     }
 
     /// The count in every retained, readable offset entry, oldest first.
@@ -175,8 +171,13 @@ impl Checkpoint {
         &self.operators
     }
 
-    /// What is not as in a healthy, idle checkpoint.
+    /// What is not as in a healthy, idle checkpoint, whichever batch is looked at.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
+    }
+
+    /// What keeps confs and partition count of `batch` from being told for certain.
+    pub fn faults_at(&self, batch: BatchId) -> Vec<Fault> {
+        examine::confs(self, batch)
     }
 }

@@ -139,14 +139,17 @@ impl StorageError {
             object_store::Error::NotFound { .. } => Self::NotFound { path },
             object_store::Error::PermissionDenied { .. }
             | object_store::Error::Unauthenticated { .. } => {
-                Self::Denied { path, reason: chain(source) }
+                let reason = chain(source);
+                let from = "credentials come from the environment: AWS_…, AZURE_…, GOOGLE_…";
+                Self::Denied { path, reason: format!("{reason}; {from}") }
             }
             _ => Self::Remote { path, reason: chain(source) },
         }
     }
 }
 
-/// An error and its causes on one line, leaving out causes that the text before already quotes.
+/// An error and its causes on one line, leaving out causes that the text before already quotes,
+/// and the queries of URLs, which hold signatures and tokens.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -158,5 +161,33 @@ fn chain(error: &dyn std::error::Error) -> String {
         }
         cause = error.source();
     }
-    text
+    without_queries(&text)
+}
+
+/// A text whose URLs end before their query.
+fn without_queries(text: &str) -> String {
+    let word = |word: &str| match (word.find("://"), word.find('?')) {
+        (Some(scheme), Some(query)) if scheme < query => {
+            // What closes the URL's quotation stays.
+            let rest = word.get(query..).unwrap_or_default();
+            let closing = rest.trim_start_matches(|c: char| !matches!(c, ')' | '"' | '\'' | ','));
+            format!("{}?…{closing}", word.get(..query).unwrap_or_default())
+        }
+        _ => word.to_owned(),
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_in_urls_are_not_shown() {
+        assert_eq!(
+            without_queries("GET (https://a.net/c?sv=1&sig=x%3D) failed:\n really? yes"),
+            "GET (https://a.net/c?…) failed: really? yes"
+        );
+        assert_eq!(without_queries("at https://a.net/c?sig=secret"), "at https://a.net/c?…");
+    }
 }

@@ -6,6 +6,7 @@
 //! report. Links are looked at before opening, so this guards against what a checkpoint
 //! contains, not against someone who swaps links while it is read.
 
+use std::borrow::Cow;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -53,8 +54,8 @@ impl Local {
     }
 
     pub(super) fn stat(&self, path: &str) -> Result<Entry, StorageError> {
-        let resolved = self.resolve(path)?;
-        let found = fs::metadata(resolved).map_err(|error| StorageError::io(path, error))?;
+        let found = fs::metadata(self.resolve(path)?);
+        let found = found.map_err(|error| StorageError::io(&self.shown(path), error))?;
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         Ok(described(name, &found))
     }
@@ -140,13 +141,18 @@ impl Local {
         inside.ok_or_else(|| StorageError::Outside { path: path.to_owned() })
     }
 
+    /// A path for messages: the root has no name of its own.
+    fn shown<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
+        if path.is_empty() { self.root.to_string_lossy() } else { path.into() }
+    }
+
     /// Lists `dir`, describing each entry with `describe`; `None` leaves it out.
     fn each(
         &self,
         dir: &str,
         describe: impl Fn(&fs::DirEntry) -> Option<Entry>,
     ) -> Result<Vec<Entry>, StorageError> {
-        let io = |error| StorageError::io(dir, error);
+        let io = |error| StorageError::io(&self.shown(dir), error);
         let mut entries = Vec::new();
         for entry in fs::read_dir(self.resolve(dir)?).map_err(io)? {
             let entry = entry.map_err(io)?;

@@ -247,3 +247,6 @@ fn tidy(entries: &mut [Entry]) {
     }
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,8 @@ pub(super) const WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(31);
 #[derive(Debug, Clone)]
 pub(super) struct Remote {
     store: Arc<dyn ObjectStore>,
+    /// The root as the operator named it, for messages.
+    address: Arc<str>,
     prefix: Path,
     runtime: Arc<Runtime>,
 }
@@ -50,13 +52,14 @@ impl Remote {
             .enable_all()
             .build()
             .map_err(|source| StorageError::Io { path: target.to_owned(), source })?;
-        Ok(Self { store, prefix, runtime: Arc::new(runtime) })
+        Ok(Self { store, address: target.into(), prefix, runtime: Arc::new(runtime) })
     }
 
     pub(super) fn list(&self, dir: &str) -> Result<Vec<Entry>, StorageError> {
         let prefix = self.path(dir)?;
         let listing = self.runtime.block_on(self.store.list_with_delimiter(Some(&prefix)));
-        let listing = listing.map_err(|error| StorageError::remote(dir, &error))?;
+        let shown = if dir.is_empty() { &self.address } else { dir };
+        let listing = listing.map_err(|error| StorageError::remote(shown, &error))?;
         let directories = listing.common_prefixes.iter().filter_map(Path::filename);
         let mut entries: Vec<Entry> = directories.map(directory).collect();
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -75,7 +78,7 @@ impl Remote {
             }
         }
         if entries.is_empty() {
-            return Err(StorageError::NotFound { path: dir.to_owned() });
+            return Err(StorageError::NotFound { path: shown.to_owned() });
         }
         tidy(&mut entries);
         Ok(entries)

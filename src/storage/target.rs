@@ -169,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    #[cfg(all(feature = "s3", feature = "azure", feature = "gcs"))]
+    fn every_cloud_opens_without_touching_the_network() {
+        for address in [
+            "s3://bucket/ck",
+            "s3a://bucket/ck",
+            "abfss://c@account.dfs.core.windows.net/ck",
+            "gs://bucket/ck",
+        ] {
+            let storage = super::super::Storage::open(address).unwrap();
+            assert_eq!((storage.address(), storage.is_local()), (address, false));
+        }
+    }
+
+    #[test]
     fn other_schemes_say_what_is_supported_and_what_to_do() {
         let error = Target::parse("dbfs:/mnt/ck").unwrap_err().to_string();
         assert!(error.contains("/dbfs/") && error.contains("abfss:"), "{error}");
