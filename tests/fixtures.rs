@@ -33,11 +33,21 @@ fn each(mut check: impl FnMut(&Fixture, &str) -> Vec<String>) {
 #[test]
 fn inspect_says_what_spark_says() {
     each(|fixture, target| {
-        let report = serde_json::to_value(&*observe(target, None, Depth::Snapshot).inspect).unwrap();
+        let report =
+            serde_json::to_value(&*observe(target, None, Depth::Snapshot).inspect).unwrap();
         let mut fields = vec![
-            "query_id", "stateful", "status", "partitions", "partition_history", "provider",
-            "last_planned_batch", "last_committed_batch", "offset_log_version",
-            "commit_log_version", "state_checkpoint_format", "changelog",
+            "query_id",
+            "stateful",
+            "status",
+            "partitions",
+            "partition_history",
+            "provider",
+            "last_planned_batch",
+            "last_committed_batch",
+            "offset_log_version",
+            "commit_log_version",
+            "state_checkpoint_format",
+            "changelog",
         ];
         fields.retain(|field| fixture.truth.get(field).is_some());
         fields
@@ -79,10 +89,12 @@ fn find<'a>(list: &'a Value, field: &str, wanted: &Value) -> &'a Value {
 fn differences(fixture: &Fixture, report: &Value, truth: &Value) -> Vec<String> {
     let operator = find(&report["operators"], "id", &truth["operator"]);
     let store = find(&operator["stores"], "name", &truth["store"]);
-    let place = format!("batch {} operator {} store {}", truth["batch"], truth["operator"], truth["store"]);
+    let place =
+        format!("batch {} operator {} store {}", truth["batch"], truth["operator"], truth["store"]);
     let mut failures = Vec::new();
     for (family, expected) in truth["families"].as_object().into_iter().flatten() {
-        for (partition, expected_count) in expected["partitions"].as_object().into_iter().flatten() {
+        for (partition, expected_count) in expected["partitions"].as_object().into_iter().flatten()
+        {
             let id = json!(partition.parse::<u32>().unwrap());
             if is_unreadable(fixture, truth, &id) {
                 continue;
@@ -91,7 +103,8 @@ fn differences(fixture: &Fixture, report: &Value, truth: &Value) -> Vec<String> 
             let count = &entry["families"][family];
             // A partition that has no key of a family may not list it.
             let zero = json!({"internal": expected["internal"], "rows": 0, "elements": 0});
-            let count = if count.is_null() && entry["rows_grade"] == "exact" { &zero } else { count };
+            let count =
+                if count.is_null() && entry["rows_grade"] == "exact" { &zero } else { count };
             for field in ["rows", "elements"] {
                 if count[field] != expected_count[field] {
                     failures.push(format!(

@@ -40,7 +40,8 @@ pub fn provider_finding(provider: Option<Provider>, class: Option<&str>) -> Opti
 }
 
 fn of_group(group: &[&StateFault]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = group.iter().take(LISTED).map(|fault| finding(fault)).collect();
+    let mut findings: Vec<Finding> =
+        group.iter().take(LISTED).map(|fault| finding(fault)).collect();
     if let (Some(first), rest @ 1..) = (group.first(), group.len().saturating_sub(LISTED)) {
         let worst = group.iter().skip(LISTED).map(|fault| severity(fault)).max();
         findings.push(Finding {
@@ -122,7 +123,9 @@ fn detail(fault: &StateFault) -> String {
     match &fault.kind {
         FaultKind::MissingDirectory => format!("Expected the directory {file}, found nothing"),
         FaultKind::MissingVersion(version) => {
-            format!("Expected {file} for state version {version}, found neither it nor a newer snapshot")
+            format!(
+                "Expected {file} for state version {version}, found neither it nor a newer snapshot"
+            )
         }
         FaultKind::Snapshot(reason) | FaultKind::Log(reason) | FaultKind::Schema(reason) => {
             format!("{file}: {reason}")

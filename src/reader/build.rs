@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::analysis::{Distribution, Skew};
-use crate::checkpoint::{Checkpoint, Confs};
+use crate::checkpoint::{Checkpoint, Confs, OperatorStateIds, sources};
 use crate::diagnosis::{self, Finding};
 use crate::report::{
     ColumnFamilyReport, Grade, InspectReport, OperatorPartitions, OperatorReport, PartitionReport,
@@ -12,8 +12,8 @@ use crate::report::{
 };
 use crate::state::catalog::{Catalog, OperatorEntry, StoreEntry};
 use crate::state::census::Census;
-use crate::state::fault::StateFault;
 use crate::state::families::DEFAULT;
+use crate::state::fault::StateFault;
 use crate::state::schema::StoreSchema;
 use crate::storage::Storage;
 use crate::units::{BatchId, Bytes, OperatorId, StateVersion};
@@ -47,7 +47,10 @@ impl<'a> Facts<'a> {
         // Where no conf says the count, the ids of a commit do: there is one list per partition.
         let ids = |batch| {
             let operators = catalog.operators.iter();
-            operators.filter_map(|op| checkpoint.state_ids(batch, op.id)).map(|ids| ids.partitions()).max()
+            operators
+                .filter_map(|op| checkpoint.state_ids(batch, op.id))
+                .map(OperatorStateIds::partitions)
+                .max()
         };
         let partitions = batch.and_then(|batch| {
             checkpoint.partitions_at(batch).or_else(|| u32::try_from(ids(batch)?).ok())
@@ -70,7 +73,13 @@ impl<'a> Facts<'a> {
     /// Whether changelog checkpointing is on, by the newest version that has a changelog. A
     /// repartition batch writes snapshots only, so there the batch before it tells.
     fn changelog(&self, newest: Option<StateVersion>) -> Option<bool> {
-        let batch = self.batch.filter(|_| self.provider() == Some(Provider::Rocksdb))?;
+        let batch = self.batch?;
+        match self.provider()? {
+            Provider::Rocksdb => {}
+            // Its deltas are no option: there is nothing to switch on.
+            Provider::Hdfs => return Some(false),
+            Provider::Other => return None,
+        }
         let history = self.checkpoint.partition_history();
         let repartition = history.iter().any(|entry| entry.batch == batch && entry.repartition);
         let expected = if repartition { StateVersion(batch.0) } else { batch.version() };
@@ -111,7 +120,11 @@ pub(super) fn reports(
         operators.push(operator_report(facts, operator, &stores));
         let stores: Vec<_> = stores.into_iter().filter_map(|(_, spread)| spread).collect();
         if !stores.is_empty() {
-            spread.push(OperatorPartitions { id: operator.id, name: operator.name.clone(), stores });
+            spread.push(OperatorPartitions {
+                id: operator.id,
+                name: operator.name.clone(),
+                stores,
+            });
         }
     }
     let partitions = PartitionsReport {
@@ -135,12 +148,11 @@ fn inspect_report(
     let entry = described.and_then(|batch| checkpoint.entry_for(batch)).map(|(_, entry)| entry);
     let metadata = entry.and_then(|entry| entry.metadata.as_ref());
     let confs = entry.and_then(|entry| entry.confs());
-    let mut findings = diagnosis::checkpoint_findings(checkpoint, facts.batch, &facts.catalog.faults);
+    let mut findings =
+        diagnosis::checkpoint_findings(checkpoint, facts.batch, &facts.catalog.faults);
     findings.extend(diagnosis::state_findings(faults));
-    findings.extend(diagnosis::provider_finding(
-        facts.provider(),
-        confs.map(Confs::provider_class),
-    ));
+    findings
+        .extend(diagnosis::provider_finding(facts.provider(), confs.map(Confs::provider_class)));
     InspectReport {
         checkpoint: facts.address.to_owned(),
         query_id: checkpoint.query_id().map(str::to_owned),
@@ -164,9 +176,7 @@ fn inspect_report(
         watermark: metadata.map(|metadata| metadata.watermark),
         batch_timestamp: metadata.map(|metadata| metadata.timestamp),
         conf: confs.map(|confs| confs.all().clone()).unwrap_or_default(),
-        sources: entry
-            .map(|entry| checkpoint.source_reports(facts.storage, entry))
-            .unwrap_or_default(),
+        sources: entry.map(|entry| sources::reports(facts.storage, entry)).unwrap_or_default(),
         operators,
         findings: sorted(findings),
     }
@@ -210,8 +220,12 @@ fn store_report(
 }
 
 /// Families of the schema file and of the partitions' snapshots together.
-fn column_families(store: &StoreEntry, spread: Option<&StorePartitions>) -> Vec<ColumnFamilyReport> {
-    let counted = spread.iter().flat_map(|spread| &spread.partitions).flat_map(|p| p.families.keys());
+fn column_families(
+    store: &StoreEntry,
+    spread: Option<&StorePartitions>,
+) -> Vec<ColumnFamilyReport> {
+    let counted =
+        spread.iter().flat_map(|spread| &spread.partitions).flat_map(|p| p.families.keys());
     let schemas = store.schema.iter().flat_map(|schema| &schema.families);
     let mut families: BTreeMap<&str, ColumnFamilyReport> = counted
         .map(String::as_str)
@@ -219,7 +233,7 @@ fn column_families(store: &StoreEntry, spread: Option<&StorePartitions>) -> Vec<
         .map(|name| {
             let family = ColumnFamilyReport {
                 name: name.to_owned(),
-                internal: store.list_families.is_internal(name),
+                internal: store.families.is_internal(name),
                 key_encoder: None,
                 key_schema: None,
                 value_schema: None,

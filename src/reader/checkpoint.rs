@@ -86,7 +86,7 @@ impl CheckpointReader {
                 name: store.name.clone(),
                 provider,
                 lists,
-                list_families: store.list_families.clone(),
+                families: store.families.clone(),
                 single_partition: store.single_partition,
             })
             .collect()
@@ -116,8 +116,11 @@ impl CheckpointReader {
             progress(Progress { done, total, rows: counter.rows() });
             census
         });
-        let results: Option<Result<Vec<Census>, Cancelled>> =
-            results.into_iter().map(Option::transpose).collect::<Result<Option<Vec<_>>, _>>().transpose();
+        let results: Option<Result<Vec<Census>, Cancelled>> = results
+            .into_iter()
+            .map(Option::transpose)
+            .collect::<Result<Option<Vec<_>>, _>>()
+            .transpose();
         let censuses = results.ok_or(Cancelled)??;
         Ok(jobs
             .iter()
@@ -191,7 +194,9 @@ fn choose_batch(
     }
     let committed: Vec<BatchId> = checkpoint.committed_batches().collect();
     let have = match (committed.first(), committed.last()) {
-        (Some(first), Some(last)) => format!("the retained committed batches are {first} to {last}"),
+        (Some(first), Some(last)) => {
+            format!("the retained committed batches are {first} to {last}")
+        }
         _ => "no batch is committed".to_owned(),
     };
     let problem = if checkpoint.planned_batches().any(|batch| batch == wanted) {
@@ -220,9 +225,8 @@ impl Observe for CheckpointReader {
         let (started, observed_at) = (Instant::now(), UnixMillis::from(SystemTime::now()));
         let checkpoint = self.load(cancel)?;
         let batch = choose_batch(&checkpoint, request.batch)?;
-        let catalog = batch
-            .map(|batch| Catalog::read(&self.storage, &checkpoint, batch))
-            .unwrap_or_default();
+        let catalog =
+            batch.map(|batch| Catalog::read(&self.storage, &checkpoint, batch)).unwrap_or_default();
         check_request(request, &catalog.operators)?;
         let facts = Facts::new(self.storage.address(), &self.storage, &checkpoint, &catalog, batch);
         let counted = match request.depth {

@@ -6,7 +6,7 @@
 //! point to wherever it was written, which a copy must not follow.
 
 use crate::checkpoint::{Checkpoint, Fault, OperatorMetadata};
-use crate::state::families::{DEFAULT, ListFamilies};
+use crate::state::families::{DEFAULT, Families};
 use crate::state::fault::{FaultKind, Outcome, StateFault};
 use crate::state::schema::{StoreSchema, typed_columns};
 use crate::storage::{EntryKind, Storage};
@@ -44,8 +44,8 @@ pub struct StoreEntry {
     pub name: String,
     /// Its schema; `None` when no schema file is readable.
     pub schema: Option<StoreSchema>,
-    /// Which families hold lists.
-    pub list_families: ListFamilies,
+    /// What kind of families it has.
+    pub families: Families,
     /// Whether the operator has no grouping key and so uses partition 0 alone.
     pub single_partition: bool,
 }
@@ -70,7 +70,8 @@ impl Catalog {
             catalog.faults.extend(lookup.faults);
             let mut stores: Vec<StoreEntry> = Vec::new();
             for name in store_names(storage, *id, lookup.metadata.as_ref()) {
-                let schema = match read_schema(storage, *id, &name, lookup.metadata.as_ref(), batch) {
+                let schema = match read_schema(storage, *id, &name, lookup.metadata.as_ref(), batch)
+                {
                     Ok(schema) => Some(schema),
                     Err((file, reason)) => {
                         catalog.state_faults.push(StateFault {
@@ -106,13 +107,13 @@ fn store_entry(
     let properties = metadata.and_then(|metadata| metadata.properties.as_ref());
     let families: Vec<&str> =
         schema.iter().flat_map(|s| &s.families).map(|family| family.name.as_str()).collect();
-    let list_families = ListFamilies::of(properties, &families);
+    let families = Families::of(properties, &families);
     // An aggregate without grouping keys has a key of no columns.
     let single_partition = schema
         .as_ref()
         .and_then(StoreSchema::main_family)
         .is_some_and(|family| family.key_columns().is_empty());
-    StoreEntry { name, schema, list_families, single_partition }
+    StoreEntry { name, schema, families, single_partition }
 }
 
 /// From the metadata, else from the directories of partition 0.
@@ -173,8 +174,8 @@ fn schema_file(
         .and_then(|metadata| metadata.stores.iter().find(|entry| entry.name == store))
         .and_then(|entry| entry.schema_files.iter().max_by_key(|name| written_by(name)).cloned());
     let found = || {
-        let names = storage.names(&dir).unwrap_or_default();
-        names
+        let entries = storage.names(&dir).unwrap_or_default();
+        entries
             .into_iter()
             .map(|name| name.name)
             .filter(|name| written_by(name).is_some_and(|at| at <= batch.0))
@@ -240,13 +241,22 @@ mod tests {
     fn operators_of_spark_3_5_are_told_by_their_stores() {
         let named = |store: StoreEntry| infer_name(&[store]);
         let key = [("k", "string")];
-        assert_eq!(named(store("left-keyToNumValues", &key, &[("value", "long")])), "symmetricHashJoin");
+        assert_eq!(
+            named(store("left-keyToNumValues", &key, &[("value", "long")])),
+            "symmetricHashJoin"
+        );
         assert_eq!(named(store(DEFAULT, &key, &[("", "void")])), "dedupe");
-        assert_eq!(named(store(DEFAULT, &key, &[("expiresAtMicros", "long")])), "dedupeWithinWatermark");
+        assert_eq!(
+            named(store(DEFAULT, &key, &[("expiresAtMicros", "long")])),
+            "dedupeWithinWatermark"
+        );
         assert_eq!(named(store(DEFAULT, &[("key", "void")], &[("value", "long")])), "globalLimit");
         assert_eq!(named(store(DEFAULT, &key, &[("groupState", "")])), "flatMapGroupsWithState");
         let session = [("k", "string"), ("sessionStartTime", "timestamp")];
-        assert_eq!(named(store(DEFAULT, &session, &[("count", "long")])), "sessionWindowStateStoreSaveExec");
+        assert_eq!(
+            named(store(DEFAULT, &session, &[("count", "long")])),
+            "sessionWindowStateStoreSaveExec"
+        );
         assert_eq!(named(store(DEFAULT, &key, &[("count", "long")])), "stateStoreSave");
     }
 

@@ -11,7 +11,7 @@ mod files;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::families::{DEFAULT, ListFamilies};
+use super::families::{DEFAULT, Families};
 use super::fault::{FaultKind, Outcome, StateFault};
 use super::files::{FileKind, Target};
 use super::lists::ListLayout;
@@ -40,8 +40,8 @@ pub struct Store {
     pub provider: Provider,
     /// How list values are laid out.
     pub lists: ListLayout,
-    /// Which families hold lists.
-    pub list_families: ListFamilies,
+    /// What kind of families it has.
+    pub families: Families,
     /// Whether only partition 0 is used: a global limit, an aggregate without keys.
     pub single_partition: bool,
 }
@@ -140,13 +140,13 @@ impl Store {
     ) -> Result<Census, Cancelled> {
         cancel.check()?;
         if self.single_partition && partition.0 > 0 {
-            return Ok(self.finish(partition, None, Count::empty(), Vec::new()));
+            return Ok(finish(partition, None, Count::empty(), Vec::new()));
         }
         let dir = match files::Directory::read(&self.storage, &self.dir(partition)) {
             Ok(dir) => dir,
             Err((file, kind)) => {
                 let fault = self.fault(partition, file, kind);
-                return Ok(self.finish(partition, None, Count::unknown(), vec![fault]));
+                return Ok(finish(partition, None, Count::unknown(), vec![fault]));
             }
         };
         let newest_changelog = dir.newest_changelog(target.version);
@@ -176,14 +176,14 @@ impl Store {
                 }
                 Err(None) => break,
             };
-            let counted = match located.problem() {
+            let result = match located.problem() {
                 Some((file, kind)) => Err(Bad::File(file, kind)),
                 None => match method {
                     Method::Snapshot => Ok((self.snapshot_count(&located), Vec::new())),
                     Method::Exact => self.exact_count(&located, cancel, counter),
                 },
             };
-            match counted {
+            match result {
                 Ok((count, oddities)) => {
                     let from = located.snapshot_version().unwrap_or(StateVersion(0));
                     for fault in &mut faults {
@@ -193,12 +193,12 @@ impl Store {
                         outcome: Outcome::Harmless,
                         ..self.fault(partition, dir.path.clone(), kind)
                     }));
-                    return Ok(self.finish(partition, Some(&located), count, faults));
+                    return Ok(finish(partition, Some(&located), count, faults));
                 }
                 Err(Bad::Cancelled(cancelled)) => return Err(cancelled),
                 Err(Bad::File(file, kind)) => {
-                    let in_log = matches!(kind, FaultKind::Log(_))
-                        || located.logs().any(|log| log == file);
+                    let in_log =
+                        matches!(kind, FaultKind::Log(_)) || located.logs().any(|log| log == file);
                     faults.push(self.fault(partition, file, kind));
                     best.get_or_insert(located);
                     // Every older snapshot needs this log too.
@@ -208,7 +208,7 @@ impl Store {
                 }
             }
         }
-        Ok(self.finish(partition, best.as_ref(), Count::unknown(), faults))
+        Ok(finish(partition, best.as_ref(), Count::unknown(), faults))
     }
 
     /// The newest snapshot's own count. HDFS snapshots have none.
@@ -217,14 +217,19 @@ impl Store {
             let empty = located.is_empty_store();
             return if empty { Count::empty() } else { Count::unknown() };
         };
-        let rows = metadata.keys();
+        // An offline repartition forgets which families are internal and counts them in.
+        let counts_internal = metadata
+            .column_family_type_map
+            .iter()
+            .any(|(name, internal)| !internal && self.families.is_internal(name));
+        let rows = metadata.keys().filter(|_| !counts_internal);
         let mapping = &metadata.column_family_mapping;
         let families = if mapping.is_empty() {
             let default = FamilyCount { internal: false, rows, elements: None };
             BTreeMap::from([(DEFAULT.to_owned(), default)])
         } else {
             let unknown = |name: &String| FamilyCount {
-                internal: self.list_families.is_internal(name),
+                internal: self.families.is_internal(name),
                 rows: None,
                 elements: None,
             };
@@ -244,28 +249,27 @@ impl Store {
             outcome: Outcome::Lost,
         }
     }
+}
 
-    fn finish(
-        &self,
-        partition: PartitionId,
-        located: Option<&Located>,
-        count: Count,
-        faults: Vec<StateFault>,
-    ) -> Census {
-        let report = PartitionReport {
-            partition,
-            rows: count.rows,
-            rows_grade: count.grade,
-            families: count.families,
-            bytes: located.map_or(Bytes(0), Located::bytes),
-            files: located.map_or(0, Located::count),
-            snapshot_version: located.and_then(Located::snapshot_version),
-            changelogs: located.map_or(0, |located| located.logs().count() as u64),
-            last_written: located.and_then(Located::last_written),
-            last_changed: count.last_changed,
-        };
-        Census { report, newest_changelog: None, faults }
-    }
+fn finish(
+    partition: PartitionId,
+    located: Option<&Located>,
+    count: Count,
+    faults: Vec<StateFault>,
+) -> Census {
+    let report = PartitionReport {
+        partition,
+        rows: count.rows,
+        rows_grade: count.grade,
+        families: count.families,
+        bytes: located.map_or(Bytes(0), Located::bytes),
+        files: located.map_or(0, Located::count),
+        snapshot_version: located.and_then(Located::snapshot_version),
+        changelogs: located.map_or(0, |located| located.logs().count() as u64),
+        last_written: located.and_then(Located::last_written),
+        last_changed: count.last_changed,
+    };
+    Census { report, newest_changelog: None, faults }
 }
 
 /// Why a way to put the version together did not lead to a count.

@@ -10,30 +10,39 @@ pub const DEFAULT: &str = "default";
 
 /// Marks the families that Spark reserves for itself.
 const RESERVED_PREFIX: char = '$';
-/// The time index of join format 4, internal though its name is not reserved.
+/// The families of a join that are internal though their names are not reserved: the counts
+/// per key of format 3, the time index of format 4.
+const JOIN_COUNTS: &str = "-keyToNumValues";
 const JOIN_TIME_INDEX: &str = "-tsWithKey";
-/// The value families of join format 4.
+/// The value families of join formats 3 and 4.
+const JOIN_INDEXED_VALUES: &str = "-keyWithIndexToValue";
 const JOIN_VALUES: &str = "-keyWithTsToValues";
 
-/// Which families of an operator's stores hold lists.
+/// What kind of families an operator's stores have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ListFamilies {
-    /// None: plain values everywhere.
+pub enum Families {
+    /// Plain values everywhere.
     #[default]
-    None,
-    /// All families of join format 4.
+    Plain,
+    /// Those of join format 3: plain values, counts per key are internal.
+    JoinFormat3,
+    /// Those of join format 4: all are lists, the time index is internal.
     JoinFormat4,
-    /// The list states of a transformWithState, by name.
-    Named(Vec<String>),
+    /// Those of a transformWithState with these list states.
+    Lists(Vec<String>),
 }
 
-impl ListFamilies {
+impl Families {
     /// From an operator's `operatorPropertiesJson` (operator metadata v2) and its families.
     ///
-    /// Join format 4 is known by its families' names: the properties of formats 3 and 4 are equal.
+    /// Join formats are known by their families' names: the properties of 3 and 4 are equal.
     pub fn of(properties: Option<&Value>, families: &[&str]) -> Self {
-        if families.iter().any(|name| name.ends_with(JOIN_VALUES)) {
+        let any = |suffix: &str| families.iter().any(|name| name.ends_with(suffix));
+        if any(JOIN_VALUES) && any(JOIN_TIME_INDEX) {
             return Self::JoinFormat4;
+        }
+        if any(JOIN_INDEXED_VALUES) && any(JOIN_COUNTS) {
+            return Self::JoinFormat3;
         }
         let variables = properties.and_then(|p| p.get("stateVariables")).and_then(Value::as_array);
         let names: Vec<String> = variables
@@ -44,17 +53,15 @@ impl ListFamilies {
             })
             .filter_map(|variable| variable.get("stateName")?.as_str().map(str::to_owned))
             .collect();
-        if names.is_empty() { Self::None } else { Self::Named(names) }
+        if names.is_empty() { Self::Plain } else { Self::Lists(names) }
     }
 
     /// Whether values of `family` are lists.
-    pub fn contains(&self, family: &str) -> bool {
+    pub fn holds_lists(&self, family: &str) -> bool {
         match self {
-            Self::None => false,
-            Self::JoinFormat4 => {
-                family.ends_with(JOIN_VALUES) || family.ends_with(JOIN_TIME_INDEX)
-            }
-            Self::Named(names) => names.iter().any(|name| name == family),
+            Self::Plain | Self::JoinFormat3 => false,
+            Self::JoinFormat4 => family.ends_with(JOIN_VALUES) || family.ends_with(JOIN_TIME_INDEX),
+            Self::Lists(names) => names.iter().any(|name| name == family),
         }
     }
 
@@ -63,8 +70,11 @@ impl ListFamilies {
     /// Taken from the name rather than from a snapshot's `columnFamilyTypeMap`, which is
     /// wrong after an offline repartition (`false` throughout).
     pub fn is_internal(&self, family: &str) -> bool {
-        family.starts_with(RESERVED_PREFIX)
-            || (*self == Self::JoinFormat4 && family.ends_with(JOIN_TIME_INDEX))
+        match self {
+            Self::JoinFormat3 => family.ends_with(JOIN_COUNTS),
+            Self::JoinFormat4 => family.ends_with(JOIN_TIME_INDEX),
+            Self::Plain | Self::Lists(_) => family.starts_with(RESERVED_PREFIX),
+        }
     }
 }
 
@@ -114,18 +124,34 @@ mod tests {
             {"stateName": "events", "stateVariableType": "ListState", "ttlEnabled": true},
             {"stateName": "total", "stateVariableType": "ValueState", "ttlEnabled": false},
         ]});
-        let lists = ListFamilies::of(Some(&properties), &["default", "events", "total"]);
-        assert!(lists.contains("events") && !lists.contains("total") && !lists.contains("$ttl_events"));
+        let lists = Families::of(Some(&properties), &["default", "events", "total"]);
+        assert!(
+            lists.holds_lists("events")
+                && !lists.holds_lists("total")
+                && !lists.holds_lists("$ttl_events")
+        );
         assert!(lists.is_internal("$ttl_events") && !lists.is_internal("events"));
     }
 
     #[test]
     fn all_families_of_join_format_4_are_lists() {
-        let lists = ListFamilies::of(None, &["left-keyWithTsToValues", "left-tsWithKey"]);
-        assert!(lists.contains("left-tsWithKey") && lists.contains("right-keyWithTsToValues"));
-        assert!(lists.is_internal("right-tsWithKey") && !lists.is_internal("left-keyWithTsToValues"));
-        let none = ListFamilies::of(None, &["left-keyToNumValues"]);
-        assert!(!none.is_internal("x-tsWithKey"));
+        let lists = Families::of(None, &["left-keyWithTsToValues", "left-tsWithKey"]);
+        assert!(
+            lists.holds_lists("left-tsWithKey") && lists.holds_lists("right-keyWithTsToValues")
+        );
+        assert!(
+            lists.is_internal("right-tsWithKey") && !lists.is_internal("left-keyWithTsToValues")
+        );
+    }
+
+    #[test]
+    fn counts_per_key_of_join_format_3_are_internal() {
+        let join = Families::of(None, &["left-keyToNumValues", "left-keyWithIndexToValue"]);
+        assert!(join.is_internal("right-keyToNumValues"));
+        assert!(!join.is_internal("right-keyWithIndexToValue"));
+        assert!(!join.holds_lists("right-keyWithIndexToValue"));
+        let store = Families::of(None, &["default"]);
+        assert!(!store.is_internal("x-keyToNumValues"), "a name alone is no join");
     }
 
     #[test]

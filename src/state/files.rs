@@ -61,11 +61,12 @@ impl DataFile {
         let digits = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
         let id_fits = id.is_none_or(is_unique_id);
         (digits && id_fits).then_some(())?;
-        Some(Self {
-            version: StateVersion(version.parse().ok()?),
-            id: id.map(str::to_owned),
-            kind,
-        })
+        Some(Self { version: StateVersion(version.parse().ok()?), id: id.map(str::to_owned), kind })
+    }
+
+    /// Parses the last part of a path.
+    pub fn of_path(path: &str) -> Option<Self> {
+        Self::parse(path.rsplit('/').next()?)
     }
 
     /// The file's name in the store directory.
@@ -233,8 +234,8 @@ fn by_lineage(
             });
         }
         if at > 1 && !known.contains_key(&(at - 1)) {
-            let lineage = lineage_of(&log)
-                .map_err(|reason| SelectError::Lineage(log.clone(), reason))?;
+            let lineage =
+                lineage_of(&log).map_err(|reason| SelectError::Lineage(log.clone(), reason))?;
             known.extend(
                 lineage
                     .into_iter()
@@ -277,14 +278,24 @@ mod tests {
         for name in ["12.zip", "3_0a-b.changelog", "1.delta", "7.snapshot"] {
             assert_eq!(DataFile::parse(name).unwrap().name(), name);
         }
-        for name in [".12.zip.crc", "12.zip.crc", "x.zip", "1_a/b.zip", "1_.zip", "-1.zip", "1.tmp", "+1.zip"] {
+        for name in [
+            ".12.zip.crc",
+            "12.zip.crc",
+            "x.zip",
+            "1_a/b.zip",
+            "1_.zip",
+            "-1.zip",
+            "1.tmp",
+            "+1.zip",
+        ] {
             assert_eq!(DataFile::parse(name), None, "{name}");
         }
     }
 
     #[test]
     fn the_newest_snapshot_and_the_changelogs_above_it() {
-        let dir = ["1.zip", "1.changelog", "2.changelog", "3.changelog", "3.zip", "4.changelog", "9.zip"];
+        let dir =
+            ["1.zip", "1.changelog", "2.changelog", "3.changelog", "3.zip", "4.changelog", "9.zip"];
         assert_eq!(names(&plain(&dir, 4, 0).unwrap()), ["3.zip", "4.changelog"]);
         assert_eq!(names(&plain(&dir, 3, 0).unwrap()), ["3.zip"]);
         assert_eq!(
@@ -321,12 +332,15 @@ mod tests {
     #[test]
     fn lineage_picks_the_committed_ids_and_no_others() {
         let dir = files(&[
-            "1_a.zip", "1_a.changelog", "2_b.changelog", "2_x.zip", "3_c.changelog", "3_y.changelog",
+            "1_a.zip",
+            "1_a.changelog",
+            "2_b.changelog",
+            "2_x.zip",
+            "3_c.changelog",
+            "3_y.changelog",
         ]);
-        let entry = |version, id: &str| LineageEntry {
-            version,
-            checkpoint_unique_id: id.to_owned(),
-        };
+        let entry =
+            |version, id: &str| LineageEntry { version, checkpoint_unique_id: id.to_owned() };
         let lineage = |file: &DataFile| {
             Ok(match file.version.0 {
                 3 => vec![entry(1, "a"), entry(2, "b")],

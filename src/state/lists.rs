@@ -48,7 +48,8 @@ mod tests {
     #[test]
     fn elements_are_walked_by_length_not_split_at_commas() {
         let comma = ListLayout { delimiter: MergeDelimiter::Comma, checksums: false };
-        let list = [element(b"a,b"), b",".to_vec(), element(b","), b",".to_vec(), element(b"")].concat();
+        let list =
+            [element(b"a,b"), b",".to_vec(), element(b","), b",".to_vec(), element(b"")].concat();
         assert_eq!(comma.count(&list), Some(3));
         let nothing = ListLayout { delimiter: MergeDelimiter::Nothing, checksums: false };
         assert_eq!(nothing.count(&[element(b"abc"), element(b"d")].concat()), Some(2));

@@ -12,7 +12,7 @@ const MAX_REMOTE_LOG: Bytes = Bytes(256 << 20);
 ///
 /// # Errors
 /// A sentence saying why it cannot be read.
-pub fn open(storage: &Storage, path: &str) -> Result<Box<dyn Read>, String> {
+pub(super) fn open(storage: &Storage, path: &str) -> Result<Box<dyn Read>, String> {
     if let Some(file) = storage.open_local(path).map_err(|error| error.to_string())? {
         return Ok(Box::new(file));
     }

@@ -97,7 +97,7 @@ impl Overlay {
         budget: Bytes,
         elements: impl Fn(&[u8], &[u8]) -> Elements,
     ) -> Result<(), ReplayError> {
-        while let Some(record) = reader.next()? {
+        while let Some(record) = reader.record()? {
             self.last_changed = self.last_changed.max(version);
             match record {
                 Record::Put { key, value } => {
@@ -106,7 +106,8 @@ impl Overlay {
                     }
                 }
                 Record::Delete { key } => {
-                    let key = if checksums { key.get(DELETE_CHECKSUM..).unwrap_or(key) } else { key };
+                    let key =
+                        if checksums { key.get(DELETE_CHECKSUM..).unwrap_or(key) } else { key };
                     if pass.covers(key) {
                         self.set(key, Change::Delete);
                     }
@@ -136,16 +137,13 @@ impl Overlay {
         if self.changes.is_empty() && self.removed.is_empty() {
             return Some(below());
         }
-        match self.changes.get_mut(key) {
-            Some(change) => {
-                if let Change::Merge(appended) = *change {
-                    *change = Change::Put(sum(below(), appended));
-                }
-                None
+        if let Some(change) = self.changes.get_mut(key) {
+            if let Change::Merge(appended) = *change {
+                *change = Change::Put(sum(below(), appended));
             }
-            None if self.is_removed(key) => None,
-            None => Some(below()),
+            return None;
         }
+        (!self.is_removed(key)).then(below)
     }
 
     /// The keys that exist by the overlay's say, with their elements.
@@ -162,12 +160,11 @@ impl Overlay {
     }
 
     fn set(&mut self, key: &[u8], change: Change) {
-        match self.changes.get_mut(key) {
-            Some(old) => *old = change,
-            None => {
-                self.bytes += key.len() as u64 + ENTRY_OVERHEAD;
-                self.changes.insert(key.into(), change);
-            }
+        if let Some(old) = self.changes.get_mut(key) {
+            *old = change;
+        } else {
+            self.bytes += key.len() as u64 + ENTRY_OVERHEAD;
+            self.changes.insert(key.into(), change);
         }
     }
 
@@ -220,7 +217,8 @@ mod tests {
     const ALL: Pass = Pass { index: 0, of: 1 };
 
     fn log(records: &[(u8, &str, Option<&str>)]) -> Vec<u8> {
-        let part = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
+        let part =
+            |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
         let mut out = b"\x00\x02v2".to_vec();
         for (kind, key, value) in records {
             out.push(*kind);
@@ -254,7 +252,9 @@ mod tests {
                 }
             }
             rows.extend(
-                overlay.drain().map(|(key, n)| (String::from_utf8(key.to_vec()).unwrap(), n.unwrap())),
+                overlay
+                    .drain()
+                    .map(|(key, n)| (String::from_utf8(key.to_vec()).unwrap(), n.unwrap())),
             );
         }
         rows.sort();
@@ -269,8 +269,18 @@ mod tests {
     fn later_records_win_and_nothing_counts_twice() {
         let below = [("a", 1), ("b", 1), ("c", 3), ("m1", 1), ("m2", 1), ("z", 1)];
         let logs = [
-            log(&[(1, "a", Some("xx")), (0x10, "b", None), (0x11, "c", Some("yyyy")), (1, "n", Some("x"))]),
-            log(&[(0x10, "n", None), (0x11, "b", Some("yy")), (0x20, "m1", Some("m9")), (0x11, "m2", Some("y"))]),
+            log(&[
+                (1, "a", Some("xx")),
+                (0x10, "b", None),
+                (0x11, "c", Some("yyyy")),
+                (1, "n", Some("x")),
+            ]),
+            log(&[
+                (0x10, "n", None),
+                (0x11, "b", Some("yy")),
+                (0x20, "m1", Some("m9")),
+                (0x11, "m2", Some("y")),
+            ]),
         ];
         let rows = expected(&[("a", 2), ("b", 2), ("c", 7), ("m2", 1), ("z", 1)]);
         assert_eq!(result(&below, &logs, 1), rows);
@@ -284,9 +294,15 @@ mod tests {
             overlay.remove_range(start.as_bytes(), end.as_bytes());
         }
         assert_eq!(overlay.removed.len(), 2);
-        for (key, removed) in
-            [("a", true), ("a5", false), ("b", true), ("e", true), ("g", true), ("h", false), ("x", false)]
-        {
+        for (key, removed) in [
+            ("a", true),
+            ("a5", false),
+            ("b", true),
+            ("e", true),
+            ("g", true),
+            ("h", false),
+            ("x", false),
+        ] {
             assert_eq!(overlay.is_removed(key.as_bytes()), removed, "{key}");
         }
     }

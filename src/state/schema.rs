@@ -27,9 +27,9 @@ pub struct StoreSchema {
 pub struct FamilySchema {
     /// The family's name.
     pub name: String,
-    /// Spark's StructType JSON of the key.
+    /// Spark's `StructType` JSON of the key.
     pub key: Value,
-    /// Spark's StructType JSON of the value.
+    /// Spark's `StructType` JSON of the value.
     pub value: Value,
     /// The key encoder with its parameters, v3 only.
     pub key_encoder: Option<Value>,
@@ -58,7 +58,7 @@ impl FamilySchema {
     }
 }
 
-/// The `(name, type)` of the columns of a StructType JSON; types that are not simple are `""`.
+/// The `(name, type)` of the columns of a `StructType` JSON; types that are not simple are `""`.
 pub fn typed_columns(schema: &Value) -> Vec<(&str, &str)> {
     let fields = schema.get("fields").and_then(Value::as_array);
     fields
@@ -85,11 +85,13 @@ impl StoreSchema {
         let version = input.string("the version")?;
         match version.as_str() {
             "v1" => {
-                let (key, value) = (input.string("the key schema")?, input.string("the value schema")?);
+                let (key, value) =
+                    (input.string("the key schema")?, input.string("the value schema")?);
                 Self::single(1, &key, &value)
             }
             "v2" => {
-                let (key, value) = (input.chunked("the key schema")?, input.chunked("the value schema")?);
+                let (key, value) =
+                    (input.chunked("the key schema")?, input.chunked("the value schema")?);
                 Self::single(2, &key, &value)
             }
             "v3" => Self::families(&mut input),
@@ -184,7 +186,10 @@ impl Input<'_> {
     fn string(&mut self, what: &str) -> Result<String, String> {
         let length = usize::from(u16::from_be_bytes(self.take(what)?));
         let (head, tail) = self.0.split_at_checked(length).ok_or_else(|| {
-            format!("the file ends early: expected {what} of {length} bytes, found {}", self.0.len())
+            format!(
+                "the file ends early: expected {what} of {length} bytes, found {}",
+                self.0.len()
+            )
         })?;
         self.0 = tail;
         modified_utf8(head).ok_or_else(|| format!("{what} is no Java string"))
@@ -258,17 +263,22 @@ mod tests {
     #[test]
     fn v3_has_families_with_encoders() {
         let family = |name: &str, user_key: &str| {
-            let encoder = r#"{"keyStateEncoderType":"PrefixKeyScanStateEncoderSpec","numColsPrefixKey":1}"#;
+            let encoder =
+                r#"{"keyStateEncoderType":"PrefixKeyScanStateEncoderSpec","numColsPrefixKey":1}"#;
             [
-                utf(name), vec![0, 0], chunked(&[KEY]), vec![0, 1], chunked(&[VALUE]),
-                chunked(&[encoder]), chunked(&[user_key]),
+                utf(name),
+                vec![0, 0],
+                chunked(&[KEY]),
+                vec![0, 1],
+                chunked(&[VALUE]),
+                chunked(&[encoder]),
+                chunked(&[user_key]),
             ]
             .concat()
         };
-        let file = [
-            utf("v3"), vec![0, 0, 0, 2], family("default", NO_USER_KEY), family("$ttl_m", KEY),
-        ]
-        .concat();
+        let file =
+            [utf("v3"), vec![0, 0, 0, 2], family("default", NO_USER_KEY), family("$ttl_m", KEY)]
+                .concat();
         let schema = StoreSchema::parse(&file).unwrap();
         let ttl = schema.family("$ttl_m").unwrap();
         assert_eq!(ttl.key_encoder_name(), Some("PrefixKeyScanStateEncoderSpec"));

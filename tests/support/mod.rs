@@ -24,10 +24,8 @@ pub struct Unpacked {
 
 /// The folder of fixtures: the one in the repository, or one that was just made.
 pub fn folder() -> PathBuf {
-    std::env::var_os("STATETOP_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"),
-        PathBuf::from,
-    )
+    std::env::var_os("STATETOP_FIXTURES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), PathBuf::from)
 }
 
 /// All fixtures by name.

@@ -9,10 +9,10 @@ use super::{Bad, Count, Counter, OVERLAY_BUDGET, Store};
 use crate::report::{FamilyCount, Grade};
 use crate::state::families::FamilyIndex;
 use crate::state::fault::FaultKind;
-use crate::state::files::FileKind;
+use crate::state::files::{DataFile, FileKind};
 use crate::state::replay::{Elements, Overlay, Pass, ReplayError};
 use crate::state::rocks::changelog::Reader;
-use crate::state::rocks::{BadFile, RocksStore};
+use crate::state::rocks::{BadFile, FileProblem, RocksStore};
 use crate::state::{codec, logs};
 use crate::task::Cancel;
 use crate::units::StateVersion;
@@ -39,7 +39,7 @@ impl<'a> Tally<'a> {
         let families = names
             .into_iter()
             .map(|name| {
-                let lists = store.list_families.contains(&name);
+                let lists = store.families.holds_lists(&name);
                 (name, lists, 0, 0)
             })
             .collect();
@@ -81,7 +81,7 @@ impl<'a> Tally<'a> {
                 "hold a value that is no list, in a family of lists",
             ));
         }
-        let internal = |name: &str| self.store.list_families.is_internal(name);
+        let internal = |name: &str| self.store.families.is_internal(name);
         let rows = self.families.iter().filter(|(name, ..)| !internal(name)).map(|f| f.2).sum();
         let whole_lists = self.broken_lists == 0;
         let families = self
@@ -196,7 +196,8 @@ impl Store {
         let mut overlay = Overlay::default();
         for (path, file) in located.replayed() {
             cancel.check().map_err(|cancelled| Attempt::Bad(Bad::Cancelled(cancelled)))?;
-            let failed = |reason: String| Attempt::Bad(Bad::File(path.clone(), FaultKind::Log(reason)));
+            let failed =
+                |reason: String| Attempt::Bad(Bad::File(path.clone(), FaultKind::Log(reason)));
             let input = logs::open(&self.storage, &path).map_err(failed)?;
             let input = codec::decompress(input).map_err(|error| failed(error.to_string()))?;
             let input = BufReader::new(input);
@@ -226,9 +227,9 @@ enum Attempt {
 }
 
 fn bad_file(bad: BadFile) -> Bad {
-    use crate::state::rocks::FileProblem;
+    let is_zip = DataFile::of_path(&bad.file).is_some_and(|file| file.kind == FileKind::Zip);
     let kind = match bad.problem {
-        FileProblem::Damaged(reason) if bad.file.ends_with(".zip") => FaultKind::Snapshot(reason),
+        FileProblem::Damaged(reason) if is_zip => FaultKind::Snapshot(reason),
         problem => FaultKind::Sst(problem),
     };
     Bad::File(bad.file, kind)

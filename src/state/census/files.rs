@@ -61,8 +61,8 @@ impl Directory {
     ) -> Result<Located, Option<Problem>> {
         let lineage = |file: &DataFile| self.lineage(storage, file);
         let plan =
-            files::select(&self.files, target, kinds, skip, lineage).map_err(|error| {
-                match error {
+            files::select(&self.files, target, kinds, skip, lineage).map_err(
+                |error| match error {
                     SelectError::Missing(file) => {
                         let version = file.version;
                         Some((self.path_of(&file), FaultKind::MissingVersion(version)))
@@ -71,8 +71,8 @@ impl Directory {
                         Some((self.path_of(&file), FaultKind::Log(reason)))
                     }
                     SelectError::Exhausted => None,
-                }
-            })?;
+                },
+            )?;
         Ok(self.look_at(storage, plan))
     }
 
@@ -103,7 +103,8 @@ impl Directory {
             snapshot: None,
             problem: None,
         };
-        let files: Vec<_> = located.plan.snapshot.iter().chain(&located.plan.logs).cloned().collect();
+        let files: Vec<_> =
+            located.plan.snapshot.iter().chain(&located.plan.logs).cloned().collect();
         for file in files {
             match self.stat(storage, &file.name()) {
                 Ok(entry) if entry.bytes.0 == 0 => {

@@ -118,9 +118,10 @@ fn read_block(input: &mut impl Read, buffer: &mut Vec<u8>, length: usize) -> io:
 
 /// A block length as found in a file, refused when negative or beyond [`MAX_BLOCK`].
 fn block_length(found: i32, what: &str) -> io::Result<usize> {
-    usize::try_from(found).ok().filter(|length| *length <= MAX_BLOCK).ok_or_else(|| {
-        invalid(format!("{what} is {found}, expected 0 to {MAX_BLOCK}"))
-    })
+    usize::try_from(found)
+        .ok()
+        .filter(|length| *length <= MAX_BLOCK)
+        .ok_or_else(|| invalid(format!("{what} is {found}, expected 0 to {MAX_BLOCK}")))
 }
 
 fn invalid(message: impl Into<String>) -> io::Error {

@@ -74,7 +74,9 @@ impl<R: Read> SnappyReader<R> {
         let damaged = |error: snap::Error| invalid(format!("damaged snappy block: {error}"));
         let length = snap::raw::decompress_len(&self.compressed).map_err(damaged)?;
         if length > MAX_BLOCK {
-            return Err(invalid(format!("a snappy block of {length} bytes, expected at most {MAX_BLOCK}")));
+            return Err(invalid(format!(
+                "a snappy block of {length} bytes, expected at most {MAX_BLOCK}"
+            )));
         }
         self.block.used = 0;
         self.block.bytes.resize(length, 0);

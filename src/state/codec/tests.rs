@@ -61,7 +61,7 @@ fn read(stream: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn sample() -> Vec<u8> {
-    (0..200_000_u32).flat_map(|n| (n / 7 * n).to_le_bytes()).collect()
+    (0..200_000_u32).flat_map(|n| (n / 7).wrapping_mul(n).to_le_bytes()).collect()
 }
 
 #[test]

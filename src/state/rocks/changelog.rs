@@ -56,7 +56,7 @@ pub enum Record<'a> {
         /// Its new value.
         value: &'a [u8],
     },
-    /// Removes a key. With row checksums the key follows 4 bytes of checksum; see [`Reader::next`].
+    /// Removes a key. With row checksums the key follows 4 bytes of checksum; see [`Reader::record`].
     Delete {
         /// The key as stored in the file.
         key: &'a [u8],
@@ -146,7 +146,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// When the file ends without its end mark, a length is impossible or a record type unknown.
-    pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+    pub fn record(&mut self) -> io::Result<Option<Record<'_>>> {
         if self.done {
             return Ok(None);
         }
@@ -230,10 +230,10 @@ impl<R: Read> Reader<R> {
 
     /// Reads `length` bytes into `buffer`, which grows only as bytes arrive.
     fn part(&mut self, buffer: &mut Vec<u8>, length: i32, what: &str) -> io::Result<()> {
-        let wanted = usize::try_from(length)
-            .ok()
-            .filter(|_| length <= MAX_PART)
-            .ok_or_else(|| invalid(format!("a {what} of {length} bytes, expected 0 to {MAX_PART}")))?;
+        let wanted =
+            usize::try_from(length).ok().filter(|_| length <= MAX_PART).ok_or_else(|| {
+                invalid(format!("a {what} of {length} bytes, expected 0 to {MAX_PART}"))
+            })?;
         buffer.clear();
         let read = Read::chain(&mut self.pending, &mut self.input)
             .take(wanted as u64)
@@ -280,16 +280,16 @@ mod tests {
         let file = [part(b"k1"), part(b"v1"), part(b"k2"), vec![0xff; 4], vec![0xff; 4]].concat();
         let mut reader = Reader::changelog(file.as_slice()).unwrap();
         assert_eq!(reader.format(), Format::V1);
-        assert_eq!(reader.next().unwrap(), Some(Record::Put { key: b"k1", value: b"v1" }));
-        assert_eq!(reader.next().unwrap(), Some(Record::Delete { key: b"k2" }));
-        assert_eq!(reader.next().unwrap(), None);
-        assert_eq!(reader.next().unwrap(), None);
+        assert_eq!(reader.record().unwrap(), Some(Record::Put { key: b"k1", value: b"v1" }));
+        assert_eq!(reader.record().unwrap(), Some(Record::Delete { key: b"k2" }));
+        assert_eq!(reader.record().unwrap(), None);
+        assert_eq!(reader.record().unwrap(), None);
     }
 
     #[test]
     fn an_empty_v1_is_one_end_mark() {
         let mut reader = Reader::changelog(&[0xff_u8; 4][..]).unwrap();
-        assert_eq!(reader.next().unwrap(), None);
+        assert_eq!(reader.record().unwrap(), None);
     }
 
     #[test]
@@ -306,25 +306,25 @@ mod tests {
         let mut reader = Reader::changelog(file.as_slice()).unwrap();
         assert_eq!(reader.format(), Format::V4);
         assert_eq!(reader.lineage()[0].state_version(), StateVersion(3));
-        assert_eq!(reader.next().unwrap(), Some(Record::Put { key: b"k", value: b"v" }));
-        assert_eq!(reader.next().unwrap(), Some(Record::Merge { key: b"k", value: b"w" }));
-        assert_eq!(reader.next().unwrap(), Some(Record::DeleteRange { start: b"a", end: b"b" }));
-        assert_eq!(reader.next().unwrap(), Some(Record::Delete { key: b"k" }));
-        assert_eq!(reader.next().unwrap(), None);
+        assert_eq!(reader.record().unwrap(), Some(Record::Put { key: b"k", value: b"v" }));
+        assert_eq!(reader.record().unwrap(), Some(Record::Merge { key: b"k", value: b"w" }));
+        assert_eq!(reader.record().unwrap(), Some(Record::DeleteRange { start: b"a", end: b"b" }));
+        assert_eq!(reader.record().unwrap(), Some(Record::Delete { key: b"k" }));
+        assert_eq!(reader.record().unwrap(), None);
     }
 
     #[test]
     fn a_file_without_end_mark_is_cut() {
         let file = [part(b"k1"), part(b"v1")].concat();
         let mut reader = Reader::changelog(file.as_slice()).unwrap();
-        reader.next().unwrap();
-        assert_eq!(reader.next().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        reader.record().unwrap();
+        assert_eq!(reader.record().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]
     fn impossible_lengths_are_refused() {
         let mut reader = Reader::changelog(&[0x7f, 0xff, 0xff, 0xff, 1][..]).unwrap();
-        assert_eq!(reader.next().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(reader.record().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
     proptest! {
@@ -333,7 +333,7 @@ mod tests {
             let head: &[u8] = [&b""[..], b"\x00\x02v2", b"\x00\x02v3", b"\x00\x02v4\x00\x02[]", b"\x00\x02v9"][head];
             let file = [head, &body].concat();
             if let Ok(mut reader) = Reader::changelog(file.as_slice()) {
-                while let Ok(Some(_)) = reader.next() {}
+                while let Ok(Some(_)) = reader.record() {}
             }
         }
     }

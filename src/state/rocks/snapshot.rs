@@ -81,11 +81,11 @@ impl SnapshotMetadata {
     }
 
     fn check_names(&self) -> Result<(), String> {
-        let bad = |name: &String| !is_plain_name(name);
+        let good = |name: &str| is_plain_name(name) && name.strip_suffix(".sst").is_some();
         self.sst_files
             .iter()
             .flat_map(|file| [&file.local_file_name, &file.dfs_sst_file_name])
-            .find(|name| bad(name) || !name.ends_with(".sst"))
+            .find(|name| !good(name))
             .map_or(Ok(()), |name| Err(format!("{name:?} is no name of an SST file")))
     }
 }
@@ -115,7 +115,10 @@ pub fn open_zip(storage: &Storage, path: &str) -> Result<ZipArchive<ZipSource>, 
 pub fn read_metadata(zip: &mut ZipArchive<ZipSource>) -> Result<SnapshotMetadata, String> {
     let entry = zip.by_name("metadata").map_err(|error| format!("entry `metadata`: {error}"))?;
     if entry.size() > MAX_METADATA {
-        return Err(format!("entry `metadata` has {} bytes, expected at most {MAX_METADATA}", entry.size()));
+        return Err(format!(
+            "entry `metadata` has {} bytes, expected at most {MAX_METADATA}",
+            entry.size()
+        ));
     }
     let mut text = Vec::new();
     entry

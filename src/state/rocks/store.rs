@@ -92,15 +92,16 @@ impl RocksStore {
             file: file.to_owned(),
             problem: FileProblem::Damaged(reason),
         };
-        let scratch = tempfile::Builder::new().prefix("statetop-store-").tempdir().map_err(
-            |error| damaged(zip_path, format!("no scratch directory to unpack it into: {error}")),
-        )?;
+        let scratch =
+            tempfile::Builder::new().prefix("statetop-store-").tempdir().map_err(|error| {
+                damaged(zip_path, format!("no scratch directory to unpack it into: {error}"))
+            })?;
         unpack(zip, scratch.path()).map_err(|reason| damaged(zip_path, reason))?;
         for sst in &metadata.sst_files {
             place(storage, store_dir, sst, scratch.path())?;
         }
         let db = DB::open_for_read_only(&options(delimiter), scratch.path(), false)
-            .map_err(|error| blame(store_dir, zip_path, metadata, &error.to_string()))?;
+            .map_err(|error| blame(store_dir, zip_path, metadata, error.as_ref()))?;
         Ok(Self { db, _scratch: scratch, store_dir: store_dir.to_owned() })
     }
 
@@ -125,7 +126,7 @@ impl RocksStore {
             rows.next();
         }
         rows.status()
-            .map_err(|error| blame(&self.store_dir, &self.store_dir, metadata, &error.to_string()))
+            .map_err(|error| blame(&self.store_dir, &self.store_dir, metadata, error.as_ref()))
     }
 }
 
@@ -140,7 +141,7 @@ impl std::fmt::Debug for RocksStore {
 fn unpack(zip: &mut ZipArchive<ZipSource>, into: &Path) -> Result<(), String> {
     for index in 0..zip.len() {
         let mut entry = zip.by_index(index).map_err(|error| format!("a damaged entry: {error}"))?;
-        let name = entry.name().to_owned();
+        let Ok(name) = entry.name().map(std::borrow::Cow::into_owned) else { continue };
         let wanted = name == "CURRENT" || name.starts_with("MANIFEST-");
         if !wanted || !snapshot::is_plain_name(&name) {
             continue;
@@ -160,10 +161,8 @@ fn unpack(zip: &mut ZipArchive<ZipSource>, into: &Path) -> Result<(), String> {
 fn place(storage: &Storage, store_dir: &str, sst: &SstFile, into: &Path) -> Result<(), BadFile> {
     let path = sst_path(store_dir, sst);
     let local = into.join(&sst.local_file_name);
-    let damaged = |reason: String| BadFile {
-        file: path.clone(),
-        problem: FileProblem::Damaged(reason),
-    };
+    let damaged =
+        |reason: String| BadFile { file: path.clone(), problem: FileProblem::Damaged(reason) };
     match storage.local_path(&path) {
         Some(source) => std::os::unix::fs::symlink(source, local)
             .map_err(|error| damaged(format!("it cannot be linked: {error}"))),
