@@ -177,7 +177,7 @@ impl Checkpoint {
     }
 
     /// One report per source of an offset entry, in the entry's order; see
-    /// [`sources::reports`](super::sources::reports).
+    /// [`sources::reports`].
     pub fn source_reports(&self, storage: &Storage, entry: &OffsetEntry) -> Vec<SourceReport> {
         sources::reports(storage, entry)
     }
