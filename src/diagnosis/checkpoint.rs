@@ -323,7 +323,9 @@ fn unfinished_repartition(batch: BatchId, from: u32, to: u32) -> Finding {
         ),
         remedy: format!(
             "If it is still running, wait. Otherwise run the repartition to {to} partitions again: \
-             it redoes everything. Another count is possible only after that has committed."
+             it redoes everything. Another count is possible only after that has committed. Do not \
+             remove offsets/{batch} alone: snapshots that the attempt has written would be taken \
+             for the state later and mix partitions without a word."
         ),
         file: Some(Log::Offsets.file(batch)),
     }
