@@ -87,6 +87,11 @@ pub enum Fault {
         /// Why.
         problem: Problem,
     },
+    /// A part of the checkpoint is a symbolic link that leads out of it, a pipe or a device.
+    NotFollowed {
+        /// The part.
+        path: String,
+    },
     /// A log entry says nothing.
     UnreadableEntry {
         /// Which log.

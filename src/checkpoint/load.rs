@@ -10,7 +10,7 @@ use super::root::{Part, Root};
 use super::{examine, names, sources};
 use crate::reader::Mark;
 use crate::report::SourceReport;
-use crate::storage::{EntryKind, Storage, StorageError};
+use crate::storage::{EntryKind, Name, Storage, StorageError};
 use crate::task::{Cancel, Cancelled};
 use crate::units::{BatchId, Bytes, OperatorId};
 
@@ -128,10 +128,20 @@ impl Checkpoint {
         commits: LogFiles<CommitEntry>,
     ) -> Result<Self, LoadError> {
         let query_id = if root.has(Part::Metadata) { query_id(storage) } else { Ok(None) };
-        let operators = if root.has(Part::State) { operators(storage)? } else { Vec::new() };
-        let mut checkpoint =
-            Self { root, query_id, offsets, commits, operators, faults: Vec::new() };
+        let names = if root.has(Part::State) { state_names(storage)? } else { Vec::new() };
+        let mut checkpoint = Self {
+            root,
+            query_id,
+            offsets,
+            commits,
+            operators: operators(&names, EntryKind::Directory),
+            faults: Vec::new(),
+        };
         checkpoint.faults = examine::faults(&checkpoint);
+        let links = operators(&names, EntryKind::Other);
+        let links = links.into_iter().map(|operator| format!("state/{operator}"));
+        let not_followed = checkpoint.root.not_followed.iter().cloned().chain(links);
+        checkpoint.faults.extend(not_followed.map(|path| Fault::NotFollowed { path }));
         Ok(checkpoint)
     }
 
@@ -167,7 +177,7 @@ impl Checkpoint {
     }
 
     /// One report per source of an offset entry, in the entry's order; see
-    /// [`sources::reports`](super::sources::reports).
+    /// [`sources::reports`].
     pub fn source_reports(&self, storage: &Storage, entry: &OffsetEntry) -> Vec<SourceReport> {
         sources::reports(storage, entry)
     }
@@ -235,17 +245,21 @@ fn query_id(storage: &Storage) -> Result<Option<String>, Problem> {
     }
 }
 
-fn operators(storage: &Storage) -> Result<Vec<OperatorId>, LoadError> {
-    let names = match storage.names("state") {
-        Ok(names) => names,
-        Err(error) if error.is_not_found() => Vec::new(),
-        Err(error) => return Err(LoadError::inside(storage, error)),
-    };
-    let directories = names.iter().filter(|name| name.kind == EntryKind::Directory);
+fn state_names(storage: &Storage) -> Result<Vec<Name>, LoadError> {
+    match storage.names("state") {
+        Ok(names) => Ok(names),
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(LoadError::inside(storage, error)),
+    }
+}
+
+/// The operators among the names in `state/` that are of this kind.
+fn operators(names: &[Name], kind: EntryKind) -> Vec<OperatorId> {
+    let of_kind = names.iter().filter(|name| name.kind == kind);
     let mut operators: Vec<OperatorId> =
-        directories.filter_map(|name| names::decimal(&name.name)).map(OperatorId).collect();
+        of_kind.filter_map(|name| names::decimal(&name.name)).map(OperatorId).collect();
     operators.sort_unstable();
-    Ok(operators)
+    operators
 }
 
 /// The files that may describe `operator` at `batch`, best first.

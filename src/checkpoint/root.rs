@@ -18,7 +18,11 @@ pub(super) enum Part {
 
 /// The parts that a checkpoint's root directory has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Root(BTreeSet<Part>);
+pub(super) struct Root {
+    parts: BTreeSet<Part>,
+    /// Names of parts that are not followed: links that lead out of the checkpoint, pipes, devices.
+    pub(super) not_followed: Vec<String>,
+}
 
 /// Names shown in the message about a directory that is no checkpoint.
 const SHOWN: usize = 5;
@@ -43,18 +47,26 @@ impl Root {
     }
 
     pub(super) fn has(&self, part: Part) -> bool {
-        self.0.contains(&part)
+        self.parts.contains(&part)
     }
 
     /// Whether the directory has anything that only a checkpoint has.
     fn is_checkpoint(&self) -> bool {
-        [Part::Metadata, Part::Offsets, Part::Commits, Part::State]
-            .into_iter()
-            .any(|part| self.has(part))
+        !self.not_followed.is_empty()
+            || [Part::Metadata, Part::Offsets, Part::Commits, Part::State]
+                .into_iter()
+                .any(|part| self.has(part))
     }
 
     fn of(names: &[Name]) -> Self {
-        Self(names.iter().filter_map(part).collect())
+        let part_name = |name: &&Name| {
+            matches!(name.name.as_str(), "metadata" | "offsets" | "commits" | "state" | "sources")
+        };
+        let other = |name: &&Name| name.kind == EntryKind::Other && part_name(name);
+        Self {
+            parts: names.iter().filter_map(part).collect(),
+            not_followed: names.iter().filter(other).map(|name| name.name.clone()).collect(),
+        }
     }
 }
 

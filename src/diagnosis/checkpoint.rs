@@ -2,6 +2,8 @@
 //!
 //! One function per kind of fault. Must not know how the faults were found.
 
+mod operators;
+
 use crate::checkpoint::{BatchRange, Checkpoint, Fault, FormatError, Log, Need, Problem};
 use crate::diagnosis::{Finding, FindingId, Severity};
 use crate::units::BatchId;
@@ -53,6 +55,7 @@ fn finding(fault: &Fault) -> Finding {
     match fault {
         Fault::MissingMetadata => missing_metadata(),
         Fault::UnreadableMetadata { problem } => unreadable_metadata(problem),
+        Fault::NotFollowed { path } => not_followed(path),
         Fault::UnreadableEntry { log: Log::Offsets, batch, problem, readable_before, need } => {
             unreadable_offset(*batch, problem, *readable_before, *need)
         }
@@ -71,14 +74,12 @@ fn finding(fault: &Fault) -> Finding {
         }
         Fault::ConfsFromOlderEntry { wanted, used } => confs_from_older_entry(*wanted, *used),
         Fault::NoPartitionCount { batch, found } => no_partition_count(*batch, found.as_deref()),
-        Fault::UnreadableOperatorMetadata { file, problem } => {
-            unreadable_operator_metadata(file, problem)
-        }
+        Fault::UnreadableOperatorMetadata { file, problem } => operators::unreadable(file, problem),
         Fault::OtherOperatorCount { file, version, stated, in_force } => {
-            other_operator_count(file, *version, *stated, *in_force)
+            operators::other_count(file, *version, *stated, *in_force)
         }
         Fault::SchemaFilesElsewhere { file, written_at } => {
-            schema_files_elsewhere(file, written_at)
+            operators::schema_files_elsewhere(file, written_at)
         }
         Fault::OlderEntriesNotRead { log, count } => older_entries_not_read(*log, *count),
         Fault::StrangeNames { log, count, example } => strange_names(*log, *count, example),
@@ -110,6 +111,24 @@ fn unreadable_metadata(problem: &Problem) -> Finding {
         remedy: "Restore metadata from a backup or from the place this checkpoint was copied from."
             .to_owned(),
         file: Some("metadata".to_owned()),
+    }
+}
+
+fn not_followed(path: &str) -> Finding {
+    Finding {
+        id: FindingId("link-not-followed"),
+        severity: Severity::Error,
+        summary: format!("{path} is not read"),
+        detail: "It is a symbolic link that leads out of the checkpoint or nowhere, or a pipe or \
+                 device. Links out of the checkpoint are not followed, so that whoever wrote it \
+                 cannot choose which other files of this machine are shown. What lies behind it is \
+                 missing from this report."
+            .to_owned(),
+        remedy:
+            "Open the directory that the links are relative to, or bring the parts together in \
+                 one directory. The checkpoint directory itself may be a link."
+                .to_owned(),
+        file: Some(path.to_owned()),
     }
 }
 
@@ -304,7 +323,9 @@ fn unfinished_repartition(batch: BatchId, from: u32, to: u32) -> Finding {
         ),
         remedy: format!(
             "If it is still running, wait. Otherwise run the repartition to {to} partitions again: \
-             it redoes everything. Another count is possible only after that has committed."
+             it redoes everything. Another count is possible only after that has committed. Do not \
+             remove offsets/{batch} alone: snapshots that the attempt has written would be taken \
+             for the state later and mix partitions without a word."
         ),
         file: Some(Log::Offsets.file(batch)),
     }
@@ -354,69 +375,6 @@ fn no_partition_count(batch: BatchId, found: Option<&str>) -> Finding {
         ),
         remedy: "Run one batch with a newer engine: it pins the count.".to_owned(),
         file: Some(Log::Offsets.file(batch)),
-    }
-}
-
-fn unreadable_operator_metadata(file: &str, problem: &Problem) -> Finding {
-    Finding {
-        id: id_for(problem, "unreadable-operator-metadata"),
-        severity: Severity::Warning,
-        summary: "Operator metadata cannot be read".to_owned(),
-        detail: format!(
-            "{problem}. Name and stores of the operator are taken from an older file or inferred \
-             from its directories. A repartition needs this file."
-        ),
-        remedy: "Restore the file from a backup; the next start of the query on Spark 4.0 or \
-                 later writes a new one for operators with column families."
-            .to_owned(),
-        file: Some(file.to_owned()),
-    }
-}
-
-fn other_operator_count(file: &str, version: u32, stated: u32, in_force: u32) -> Finding {
-    let (severity, why) = match version {
-        1 => (
-            Severity::Info,
-            "This file is written once and does not follow a repartition: it is stale, and \
-             harmless.",
-        ),
-        _ => (
-            Severity::Warning,
-            "A repartition writes a new file of this format, so the two should be equal.",
-        ),
-    };
-    Finding {
-        id: FindingId("stale-operator-count"),
-        severity,
-        summary: format!("Operator metadata says {stated} partitions, in force are {in_force}"),
-        detail: format!(
-            "{why} The count in force is the one in the offset log; tools that read the count from \
-             operator metadata show a wrong one."
-        ),
-        remedy: match version {
-            1 => "Nothing to do.".to_owned(),
-            _ => "Check whether files of another checkpoint were copied into this one.".to_owned(),
-        },
-        file: Some(file.to_owned()),
-    }
-}
-
-fn schema_files_elsewhere(file: &str, written_at: &str) -> Finding {
-    Finding {
-        id: FindingId("schema-files-elsewhere"),
-        severity: Severity::Info,
-        summary: "Operator metadata names schema files at another place".to_owned(),
-        detail: format!(
-            "This checkpoint was written as {written_at} and copied, moved or mounted since. \
-             Statetop reads the schema files that lie here. Spark reads those at the old place: a \
-             query or repartition that runs on this copy uses them without a word, and fails when \
-             they are gone."
-        ),
-        remedy: "Nothing to do for looking at it. Before a query runs on a copy, make sure that \
-                 the old place stays readable until a start of the query has written new operator \
-                 metadata."
-            .to_owned(),
-        file: Some(file.to_owned()),
     }
 }
 

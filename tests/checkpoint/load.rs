@@ -125,6 +125,28 @@ fn operators_are_the_decimal_directories() {
 }
 
 #[test]
+#[cfg(unix)]
+fn parts_behind_links_that_lead_out_are_told_and_not_read() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = Directory::new().with("0/0/1.zip", "").with("secret", "");
+    let dir = Directory::started().batches(0..1, 5);
+    symlink(elsewhere.path(""), dir.path("state")).unwrap();
+    let checkpoint = dir.load();
+    assert_eq!(checkpoint.operator_dirs(), []);
+    assert_eq!(checkpoint.faults(), [Fault::NotFollowed { path: "state".to_owned() }]);
+    fs::remove_file(dir.path("state")).unwrap();
+    let dir = dir.with_dir("state/1");
+    symlink(elsewhere.path("0"), dir.path("state/0")).unwrap();
+    let checkpoint = dir.load();
+    assert_eq!(checkpoint.operator_dirs(), [OperatorId(1)]);
+    assert_eq!(checkpoint.faults(), [Fault::NotFollowed { path: "state/0".to_owned() }]);
+    fs::remove_dir_all(dir.path("offsets")).unwrap();
+    symlink(elsewhere.path(""), dir.path("offsets")).unwrap();
+    let error = dir.try_load().unwrap_err().to_string();
+    assert!(error.contains("offsets: a symbolic link leads out"), "{error}");
+}
+
+#[test]
 fn a_mark_is_the_newest_names() {
     let dir = Directory::started()
         .batches(8..12, 5)
