@@ -123,6 +123,7 @@ class Context:
         build = {
             "spark_version": self.version,
             "notes": self.notes,
+            "rows_tracked": self.spark.conf.get(confs.TRACK_ROWS, "true") == "true",
             "progress": [trim(seen[b]) for b in sorted(seen)],
         }
         (self.home / "build.json").write_text(json.dumps(build, indent=1))
