@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -122,6 +123,7 @@ class Context:
         build = {
             "spark_version": self.version,
             "notes": self.notes,
+            "rows_tracked": self.spark.conf.get(confs.TRACK_ROWS, "true") == "true",
             "progress": [trim(seen[b]) for b in sorted(seen)],
         }
         (self.home / "build.json").write_text(json.dumps(build, indent=1))
@@ -145,6 +147,8 @@ def trim(progress: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_line(error: Exception) -> str:
-    """The first telling line of a Spark error."""
-    text = str(error).strip().splitlines()
-    return text[0][:400] if text else type(error).__name__
+    """The telling line of a Spark error: the deepest cause that has an error class, else the first line."""
+    lines = [t.strip() for t in str(error).splitlines() if t.strip() and "An error occurred while calling" not in t]
+    classed = [t for t in lines if re.search(r"\[[A-Z][A-Z_0-9]+(\.[A-Z_0-9]+)?\]", t)]
+    text = (classed[-1:] or lines[:1] or [type(error).__name__])[0]
+    return re.sub(r"^(: |Caused by: )+", "", text)[:400]

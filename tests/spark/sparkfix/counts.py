@@ -20,7 +20,11 @@ JOIN_STORES = (
     "left-keyToNumValues", "left-keyWithIndexToValue",
     "right-keyToNumValues", "right-keyWithIndexToValue",
 )
-JSON_OPTIONS = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+JSON_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 
 
 def is_internal(family: str) -> bool:
@@ -136,7 +140,7 @@ class Reader:
         """Rows as the ordinary reader shows them, every column as JSON."""
         frame = self.load(operatorId=operator, batchId=batch, **options)
         columns = [c for c in frame.columns if c != "partition_id"]
-        texts = [F.to_json(F.struct(_rebuilt(frame, c)), JSON_OPTIONS).alias(c) for c in columns]
+        texts = [F.to_json(F.struct(_declared(frame, c) if "joinSide" in options else c), JSON_OPTIONS).alias(c) for c in columns]
         found = frame.select("partition_id", *texts).collect()
         head = json.dumps({"kind": "decoded", "batch": batch, "operator": operator, "what": label})[:-1]
         for row in sorted(found, key=lambda r: tuple(str(x) for x in r)):
@@ -144,7 +148,7 @@ class Reader:
             yield f'{head}, "partition": {row["partition_id"]}, {inner}}}'
 
 
-def _rebuilt(frame: DataFrame, column: str) -> Column:
+def _declared(frame: DataFrame, column: str) -> Column:
     """The column with only the declared fields: values of a join side carry one more than declared."""
     kind = frame.schema[column].dataType
     if not isinstance(kind, StructType):

@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 STATE_PACKAGE = "org.apache.spark.sql.execution.streaming.state"
 
 
-def start() -> SparkSession:
+def start(memory: str = "1g") -> SparkSession:
     """A small local session: two cores, no web interface, a busy maintenance thread."""
     spark = (
         SparkSession.builder.master("local[2]")
         .appName("statetop fixtures")
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "1g")
+        .config("spark.driver.memory", memory)
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", "false")

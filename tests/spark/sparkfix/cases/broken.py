@@ -122,13 +122,10 @@ def commit_zero(d: Damage) -> None:
     d.find("corrupt_commit_entry", f"commits/{d.last}")
 
 
-@derived("broken-state-ahead", "the logs were restored from a backup two batches older than the state", CHANGELOG)
+@derived("broken-state-ahead", "the logs were restored from a backup that is one batch older than the state", CHANGELOG)
 def state_ahead(d: Damage) -> None:
-    for batch in (d.last - 1, d.last):
-        d.delete(f"offsets/{batch}")
-        if batch == d.last:
-            d.delete(f"commits/{batch}")
-    d.delete(f"commits/{d.last - 1}")
+    d.delete(f"offsets/{d.last}")
+    d.delete(f"commits/{d.last}")
     d.find("state_newer_than_commits")
 
 

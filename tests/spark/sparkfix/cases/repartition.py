@@ -6,6 +6,7 @@ from sparkfix import confs
 from sparkfix.cases.aggregation import windowed
 from sparkfix.cases.join import feed as feed_join
 from sparkfix.cases.join import joined
+from sparkfix.cases.sources import named_sink
 from sparkfix.cases.tws import TtlLedger, transform
 from sparkfix.context import Context
 from sparkfix.feeds import events
@@ -60,7 +61,7 @@ def resized_format_switch(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True, confs.SINK_EVOLUTION: True})
 
     def run() -> None:
-        ctx.run(windowed(ctx, 30), "update", sink=lambda w: w.name("ledger").format("noop"))
+        ctx.run(windowed(ctx, 30), "update", sink=named_sink)
 
     ctx.feed().add(events(4))
     run()
