@@ -10,6 +10,8 @@
 )]
 
 pub mod analysis;
+pub mod cli;
+pub mod demo;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;
