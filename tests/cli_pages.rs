@@ -155,7 +155,7 @@ fn csv_has_one_line_per_store_or_partition() {
     ");
     let played = play(Fake::broken(), &["partitions", "x", "--format", "csv"]);
     assert_eq!(played.out.lines().count(), 1 + 3 * 40);
-    let head: String = played.out.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let head = played.out.lines().take(2).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(head, @r"
     batch,operator,operator_name,store,partition,rows,rows_grade,bytes,files,snapshot_version,changelogs,last_written,last_changed
     1841,0,symmetricHashJoin,left-keyWithIndexToValue,0,4000,snapshot,432096,4,1842,0,2026-11-30T10:34:00.000Z,

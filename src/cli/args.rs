@@ -3,12 +3,15 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::look::ColorChoice;
+use super::text;
 use crate::units::{BatchId, OperatorId};
 
 const LONG_ABOUT: &str = "\
@@ -28,7 +31,7 @@ EXAMPLES:
       Is anything wrong, and where? Batches, state and findings on one page.
   statetop partitions /data/ckpt/fraud_join --exact | head -20
       Which partitions are the largest? Every row counted.
-  statetop partitions TARGET --operator 0 --store left-index --format csv
+  statetop partitions TARGET --operator 1 --format csv
       One line per partition, for a spreadsheet.
   statetop inspect TARGET --batch 1838 --format json
       The state as it was after batch 1838, as far as the files reach.
@@ -45,16 +48,17 @@ EXAMPLES:
   statetop inspect /data/ckpt/fraud_join
   statetop inspect /data/ckpt/fraud_join --exact
       Open every store and count, instead of taking the snapshots' own counts.
-  statetop inspect TARGET --format json | jq '.findings[] | select(.severity == \"error\")'
-  statetop inspect TARGET > /dev/null; test $? -ne 1 || page-someone";
+  statetop inspect TARGET --format json | jq '.findings[].summary'
+  statetop inspect TARGET > report.txt || echo 'something is broken'";
 
 const PARTITIONS_EXAMPLES: &str = "\
 EXAMPLES:
   statetop partitions /data/ckpt/fraud_join | head -20
       Statistics and the largest partitions of the first store.
-  statetop partitions TARGET --operator symmetricHashJoin --store right-index --exact
+  statetop partitions TARGET --operator dedupe --exact
+      Every row of one operator counted.
   statetop partitions TARGET --format csv > partitions.csv
-  statetop partitions TARGET --format json | jq '.operators[].stores[].skew.rows.max_over_mean'";
+  statetop partitions TARGET --format json | jq '.operators[].stores[].total'";
 
 const DEMO_EXAMPLES: &str = "\
 EXAMPLES:
@@ -154,7 +158,7 @@ pub(crate) struct PartitionsArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct ReadArgs {
     /// Show the state as this batch left it [default: the last committed batch]
-    #[arg(long, value_name = "N", value_parser = batch)]
+    #[arg(long, value_name = "N", value_parser = batch, allow_negative_numbers = true)]
     pub(crate) batch: Option<BatchId>,
     /// Only this stateful operator, by id (0 is nearest the sink) or by name
     #[arg(long, value_name = "ID|NAME", value_parser = operator)]
@@ -218,6 +222,31 @@ pub(crate) enum OperatorArg {
     Name(String),
 }
 
+/// An error that names the likely mistake: clap takes a mistyped command for a target, and
+/// then complains about the target's second argument.
+pub(crate) fn friendlier(error: clap::Error, args: &[OsString]) -> clap::Error {
+    let second = error.get(ContextKind::InvalidSubcommand);
+    let first = args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
+    let (ErrorKind::ArgumentConflict, Some(second), Some(first)) = (error.kind(), second, first)
+    else {
+        return error;
+    };
+    let mut command = Cli::command();
+    let commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let first = first.to_string_lossy();
+    let message = if commands.contains(&first.as_ref()) {
+        format!("options come after the command: statetop {first} ...")
+    } else {
+        format!(
+            "'{}' is not a command, and a target stands alone: '{second}' is too much\n\n  \
+             commands: {}",
+            text::clean(&first),
+            commands.join(", ")
+        )
+    };
+    command.error(ErrorKind::UnknownArgument, message)
+}
+
 fn batch(text: &str) -> Result<BatchId, String> {
     text.parse().map(BatchId).map_err(|_| "a batch id is a whole number, such as 1841".to_owned())
 }
@@ -251,8 +280,6 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

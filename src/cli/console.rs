@@ -7,13 +7,13 @@ use super::exit::{CliError, Exit};
 use super::inspect;
 use super::read::read;
 use super::surroundings::{Stream, Surroundings};
-use crate::reader::Observe;
+use crate::reader::{Observe, ReadError};
 
 /// Runs the command.
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
     // clap has refused a command line without a target.
     let target = args.target.as_deref().unwrap_or(".");
-    let source = (around.open)(target)?;
+    let source = (around.open)(target).map_err(|error| with_hint(error, target))?;
     match (around.out_kind, args.output.format) {
         (Stream::Terminal { .. }, None) => watch(&source, &args.screen, around),
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
@@ -22,6 +22,16 @@ pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<E
             inspect::print(&seen, format.unwrap_or(Format::Table), look, around.out)?;
             Ok(inspect::exit(&seen))
         }
+    }
+}
+
+/// A plain word that cannot be read may be a mistyped command.
+fn with_hint(error: ReadError, target: &str) -> ReadError {
+    match error {
+        ReadError::Unreadable(message) if target.chars().all(|c| c.is_ascii_lowercase()) => {
+            ReadError::Unreadable(format!("{message}; `statetop help` lists the commands"))
+        }
+        other => other,
     }
 }
 

@@ -42,12 +42,13 @@ use text::clean;
 
 /// Runs one command line and says how it ended. Messages have been written by then.
 pub fn run(
-    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    args: impl IntoIterator<Item = impl Into<OsString>>,
     around: &mut Surroundings<'_>,
 ) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return explain(&error, around),
+        Err(error) => return explain(&args::friendlier(error, &args), around),
     };
     let ended = match &cli.command {
         None => console::run(&cli.console, around),

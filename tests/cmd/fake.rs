@@ -122,9 +122,9 @@ impl Fake {
             ]);
         }
         let mut fake = Self::of(vec![(0, "transform\u{202e}WithState\r", vec![store])]);
-        fake.inspect.checkpoint = "/data/\u{1b}[2Jckpt".to_owned();
+        fake.inspect.checkpoint = String::from("/data/\u{1b}[2Jckpt");
         fake.inspect.query_id = Some("id\u{1b}[0m\n".to_owned());
-        fake.inspect.sources[0].summary = "topic\u{1b}[5m".to_owned();
+        fake.inspect.sources[0].summary = String::from("topic\u{1b}[5m");
         fake.inspect.conf.insert("spark.sql.\u{1b}x".to_owned(), "\u{7f}".to_owned());
         fake.inspect.findings = vec![Finding {
             id: FindingId("odd-name"),
