@@ -17,7 +17,9 @@ const FOREIGN: [&str; 4] = ["conf", "offset", "key_schema", "value_schema"];
 fn paths(value: &Value, at: &str, into: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => {
-            items.iter().for_each(|item| paths(item, &format!("{at}[]"), into));
+            for item in items {
+                paths(item, &format!("{at}[]"), into);
+            }
         }
         Value::Object(fields) => {
             for (name, field) in fields {
