@@ -12,8 +12,8 @@ use super::exit::CliError;
 use super::number::count;
 use super::surroundings::{Stream, Surroundings};
 use super::text;
-use crate::reader::{Depth, Observation, Observe, ReadError, Request};
-use crate::report::{InspectReport, OperatorReport};
+use crate::reader::{Depth, Observation, Observe, Request};
+use crate::report::OperatorReport;
 use crate::task::{Cancel, Progress};
 use crate::units::OperatorId;
 
@@ -47,89 +47,55 @@ pub(crate) fn read(
     Ok(observation?)
 }
 
-/// What to ask the reader for. Names are looked up in the logs first, so that a wrong one is
-/// answered with what there is.
+/// What to ask the reader for. The reader itself refuses ids, stores and batches that are not
+/// there; names of operators are ours, and are looked up in the logs.
 pub(crate) fn request(
     source: &dyn Observe,
     args: &ReadArgs,
     cancel: &Cancel,
 ) -> Result<Request, CliError> {
-    let mut request = Request {
-        batch: args.batch,
-        depth: Depth::Logs,
-        operator: None,
-        store: args.store.clone(),
-    };
-    if args.operator.is_some() || args.store.is_some() {
-        let logs = Request { store: None, ..request.clone() };
-        let seen = source.observe(&logs, cancel, &|_| {})?;
-        request.operator = choose(args, &seen.inspect)?;
-    }
-    request.depth = if args.exact { Depth::Exact } else { Depth::Snapshot };
-    Ok(request)
-}
-
-/// The operator that the options name, checked together with the store.
-fn choose(args: &ReadArgs, report: &InspectReport) -> Result<Option<OperatorId>, CliError> {
-    let operators = &report.operators;
-    let chosen: Vec<&OperatorReport> = match &args.operator {
-        None => operators.iter().collect(),
-        Some(OperatorArg::Id(id)) => operators.iter().filter(|op| op.id == *id).collect(),
+    let operator = match &args.operator {
+        None => None,
+        Some(OperatorArg::Id(id)) => Some(*id),
         Some(OperatorArg::Name(name)) => {
-            operators.iter().filter(|op| op.name.eq_ignore_ascii_case(name)).collect()
+            let logs =
+                Request { batch: args.batch, depth: Depth::Logs, operator: None, store: None };
+            let seen = source.observe(&logs, cancel, &|_| {})?;
+            Some(find_operator(name, &seen.inspect.operators)?)
         }
     };
-    match (&args.operator, chosen.as_slice()) {
-        (Some(asked), []) => {
-            let asked = describe(asked);
-            return Err(CliError::NoSuchOperator(no_operator(&asked, operators)));
+    let depth = if args.exact { Depth::Exact } else { Depth::Snapshot };
+    Ok(Request { batch: args.batch, depth, operator, store: args.store.clone() })
+}
+
+/// The one operator of this name, in whatever case it was typed.
+fn find_operator(name: &str, operators: &[OperatorReport]) -> Result<OperatorId, CliError> {
+    let called: Vec<OperatorId> = operators
+        .iter()
+        .filter(|operator| operator.name.eq_ignore_ascii_case(name))
+        .map(|operator| operator.id)
+        .collect();
+    let name = text::clean(name);
+    let message = match called.as_slice() {
+        [only] => return Ok(*only),
+        [] if operators.is_empty() => {
+            format!("there is no operator {name}: the query keeps no state")
         }
-        (Some(OperatorArg::Name(name)), [_, _, ..]) => {
-            let ids: Vec<String> = chosen.iter().map(|op| op.id.to_string()).collect();
-            return Err(CliError::NoSuchOperator(format!(
-                "several operators are called {}: choose --operator {}",
-                text::clean(name),
-                ids.join(" or ")
-            )));
+        [] => {
+            let have =
+                operators.iter().map(|operator| format!("{} ({})", operator.id, operator.name));
+            let have: Vec<String> = have.collect();
+            format!(
+                "there is no operator {name}; the stateful operators are: {}",
+                text::clean(&have.join(", "))
+            )
         }
-        _ => {}
-    }
-    check_store(args.store.as_deref(), &chosen)?;
-    Ok(args.operator.as_ref().and_then(|_| chosen.first().map(|op| op.id)))
-}
-
-fn describe(asked: &OperatorArg) -> String {
-    match asked {
-        OperatorArg::Id(id) => id.to_string(),
-        OperatorArg::Name(name) => text::clean(name).into_owned(),
-    }
-}
-
-fn no_operator(asked: &str, operators: &[OperatorReport]) -> String {
-    let existing: Vec<String> =
-        operators.iter().map(|op| format!("{} {}", op.id, text::clean(&op.name))).collect();
-    if existing.is_empty() {
-        format!("there is no operator {asked}: the query keeps no state")
-    } else {
-        format!("there is no operator {asked}; the query has: {}", existing.join(", "))
-    }
-}
-
-/// Refuses a store that none of the operators has. Operators whose stores the logs do not
-/// tell are left to the reader.
-fn check_store(store: Option<&str>, operators: &[&OperatorReport]) -> Result<(), CliError> {
-    let Some(asked) = store else { return Ok(()) };
-    let mut names: Vec<&str> =
-        operators.iter().flat_map(|op| &op.stores).map(|store| store.name.as_str()).collect();
-    if names.is_empty() || names.contains(&asked) {
-        return Ok(());
-    }
-    names.sort_unstable();
-    names.dedup();
-    let existing: Vec<_> = names.into_iter().map(text::clean).collect();
-    let message =
-        format!("there is no store {}; there is: {}", text::clean(asked), existing.join(", "));
-    Err(ReadError::NoSuchStore(message).into())
+        several => {
+            let ids: Vec<String> = several.iter().map(|id| format!("--operator {id}")).collect();
+            format!("several operators are called {name}: choose {}", ids.join(" or "))
+        }
+    };
+    Err(CliError::NoSuchOperator(message))
 }
 
 /// A line on standard error that says how far reading is, on a terminal, after a second.
@@ -192,6 +158,33 @@ fn line(progress: Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operators_are_found_by_name() {
+        let operator = |id, name: &str| OperatorReport {
+            id: OperatorId(id),
+            name: name.to_owned(),
+            name_inferred: false,
+            stores: Vec::new(),
+        };
+        let operators =
+            [operator(0, "stateStoreSave"), operator(1, "dedupe"), operator(2, "dedupe")];
+        let find = |name| find_operator(name, &operators).map_err(|error| error.to_string());
+        assert_eq!(find("StateStoreSave"), Ok(OperatorId(0)));
+        assert_eq!(
+            find("join").unwrap_err(),
+            "there is no operator join; the stateful operators are: \
+             0 (stateStoreSave), 1 (dedupe), 2 (dedupe)"
+        );
+        assert_eq!(
+            find("dedupe").unwrap_err(),
+            "several operators are called dedupe: choose --operator 1 or --operator 2"
+        );
+        assert_eq!(
+            find_operator("x", &[]).unwrap_err().to_string(),
+            "there is no operator x: the query keeps no state"
+        );
+    }
 
     #[test]
     fn the_meter_is_silent_before_its_time_and_off_a_terminal() {

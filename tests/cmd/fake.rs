@@ -47,6 +47,9 @@ impl Observe for Fake {
             let message = format!("there is no batch {batch}; batches 1742 to 1841 are retained");
             return Err(ReadError::NoSuchBatch(message));
         }
+        if let Some(wanted) = request.operator.filter(|id| id.0 > 1) {
+            return Err(ReadError::NoSuchStore(format!("there is no operator {wanted}")));
+        }
         let mut seen = self.clone();
         if let Some(batch) = request.batch {
             seen.inspect.batch = Some(batch);
