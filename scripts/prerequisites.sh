@@ -35,7 +35,7 @@ have_libclang() {
 have_clang_headers() {
     have clang && return 0
     for folder in /usr/lib/llvm*/lib/clang/*/include /usr/lib/clang/*/include \
-        /usr/lib64/clang/*/include /usr/lib/gcc/*/*/include; do
+        /usr/lib64/clang/*/include; do
         [ -e "$folder/stddef.h" ] && return 0
     done
     return 1
