@@ -4,12 +4,13 @@
 //! know about the terminal.
 
 use super::look::Role;
-use super::number::{count, percent, ratio};
+use super::number::{bytes, count, percent, ratio};
 use super::text;
 use crate::analysis::Distribution;
 use crate::diagnosis::{Finding, Severity};
 use crate::reader::Observation;
-use crate::report::{InspectReport, Status, StorePartitions};
+use crate::report::{InspectReport, OperatorPartitions, PartitionReport, Status, StorePartitions};
+use crate::units::Bytes;
 
 /// From this many times the mean on, the largest partition is the one slow task of a stage.
 const HOT: f64 = 3.0;
@@ -17,6 +18,75 @@ const HOT: f64 = 3.0;
 const EVEN: f64 = 1.5;
 /// With fewer rows than this per partition, chance alone makes one partition the largest.
 const ROWS_TO_JUDGE: f64 = 10.0;
+/// With fewer bytes than this per partition, the files' own overhead is most of them.
+const BYTES_TO_JUDGE: f64 = 65_536.0;
+
+/// What the spread of a store is judged by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Judged<'a> {
+    /// The rows of the partitions whose rows are known.
+    Rows(&'a Distribution),
+    /// The bytes, where no partition's rows are known.
+    Bytes(&'a Distribution),
+    /// There is nothing to judge.
+    Nothing,
+}
+
+impl<'a> Judged<'a> {
+    pub(crate) fn of(store: &'a StorePartitions) -> Self {
+        match (&store.skew.rows, &store.skew.bytes) {
+            (Some(rows), _) => Self::Rows(rows),
+            (None, Some(bytes)) => Self::Bytes(bytes),
+            (None, None) => Self::Nothing,
+        }
+    }
+
+    pub(crate) fn distribution(self) -> Option<&'a Distribution> {
+        match self {
+            Self::Rows(distribution) | Self::Bytes(distribution) => Some(distribution),
+            Self::Nothing => None,
+        }
+    }
+
+    /// What a partition has of it.
+    pub(crate) fn measure(self, partition: &PartitionReport) -> Option<u64> {
+        match self {
+            Self::Rows(_) => partition.rows,
+            Self::Bytes(_) => Some(partition.bytes.0),
+            Self::Nothing => None,
+        }
+    }
+
+    /// How it is spread.
+    pub(crate) fn spread(self) -> Spread {
+        let enough = match self {
+            Self::Rows(_) => ROWS_TO_JUDGE,
+            Self::Bytes(_) => BYTES_TO_JUDGE,
+            Self::Nothing => return Spread::Nothing,
+        };
+        let Some(distribution) = self.distribution() else { return Spread::Nothing };
+        match distribution.max_over_mean {
+            None => Spread::Nothing,
+            Some(_) if distribution.mean < enough => Spread::TooLittle,
+            Some(ratio) if ratio >= HOT => Spread::Hot,
+            Some(ratio) if ratio > EVEN => Spread::Uneven,
+            Some(_) => Spread::Even,
+        }
+    }
+
+    fn ratio(self) -> f64 {
+        self.distribution().and_then(|distribution| distribution.max_over_mean).unwrap_or(0.0)
+    }
+
+    /// `842,113 rows`, `5.1 MB`.
+    fn total(self) -> String {
+        match self {
+            Self::Rows(rows) => format!("{} rows", count(rows.total)),
+            Self::Bytes(size) => bytes(Bytes(size.total)),
+            Self::Nothing => "nothing".to_owned(),
+        }
+    }
+}
 
 /// How a store's state is spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +94,7 @@ pub(crate) enum Spread {
     /// Nothing in it, or nothing known.
     Nothing,
     /// Too little to call it skew.
-    TooFew,
+    TooLittle,
     /// As even as hashing makes it.
     Even,
     /// The largest is noticeably larger.
@@ -34,23 +104,20 @@ pub(crate) enum Spread {
 }
 
 impl Spread {
-    pub(crate) fn of(distribution: Option<&Distribution>) -> Self {
-        let Some(distribution) = distribution else { return Self::Nothing };
-        match distribution.max_over_mean {
-            None => Self::Nothing,
-            Some(_) if distribution.mean < ROWS_TO_JUDGE => Self::TooFew,
-            Some(ratio) if ratio >= HOT => Self::Hot,
-            Some(ratio) if ratio > EVEN => Self::Uneven,
-            Some(_) => Self::Even,
-        }
-    }
-
     /// The role of a ratio in a table.
     pub(crate) fn role(self) -> Role {
         match self {
             Self::Hot => Role::Error,
             Self::Uneven => Role::Warning,
-            Self::Nothing | Self::TooFew | Self::Even => Role::Text,
+            Self::Nothing | Self::TooLittle | Self::Even => Role::Text,
+        }
+    }
+
+    /// The role of a sentence about it.
+    fn role_of_sentence(self) -> Role {
+        match self {
+            Self::Hot | Self::Uneven => self.role(),
+            Self::Nothing | Self::TooLittle | Self::Even => Role::Info,
         }
     }
 
@@ -58,7 +125,7 @@ impl Spread {
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Hot => " !",
-            Self::Nothing | Self::TooFew | Self::Even | Self::Uneven => "",
+            Self::Nothing | Self::TooLittle | Self::Even | Self::Uneven => "",
         }
     }
 }
@@ -124,39 +191,43 @@ fn of_stores(observation: &Observation) -> (Role, String) {
         .iter()
         .flat_map(|operator| operator.stores.iter().map(move |store| (operator, store)));
     let worst = stores.max_by(|(_, a), (_, b)| {
-        let key = |store: &StorePartitions| (Spread::of(judged(store)), ratio_of(store));
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        let (a, b) = (Judged::of(a), Judged::of(b));
+        a.spread().cmp(&b.spread()).then(a.ratio().total_cmp(&b.ratio()))
     });
     let Some((operator, store)) = worst else {
         return (Role::Info, "Nothing of the state was read.".to_owned());
     };
-    let spread = Spread::of(judged(store));
-    let place = format!("operator {} {}", operator.id, text::clean(&store.name));
-    match spread {
-        Spread::Even => (
-            Role::Info,
-            format!(
-                "The state is spread evenly: at most {} times the mean, in {place}.",
-                ratio(ratio_of(store))
-            ),
+    let judged = Judged::of(store);
+    let sentence = match judged.spread() {
+        Spread::Even => format!(
+            "The state is spread evenly: at most {} times the mean, in {}.",
+            ratio(judged.ratio()),
+            place(operator, store)
         ),
-        Spread::TooFew => {
-            (Role::Info, "There are too few rows to call their spread even or not.".to_owned())
+        Spread::TooLittle => "There is too little state to call its spread even or not.".to_owned(),
+        Spread::Nothing => "There are no rows that could be counted.".to_owned(),
+        Spread::Uneven | Spread::Hot => {
+            let sentence = with_first(&of_store(store), char::to_lowercase);
+            format!("In {}, {sentence}", place(operator, store))
         }
-        Spread::Nothing => (Role::Info, "There are no rows that could be counted.".to_owned()),
-        Spread::Uneven | Spread::Hot => (
-            spread.role(),
-            format!("In {place}, {}", with_first(&of_store(store), char::to_lowercase)),
-        ),
+    };
+    (judged.spread().role_of_sentence(), sentence)
+}
+
+/// `operator 1 dedupe`, `operator 0 symmetricHashJoin left-keyToNumValues`.
+fn place(operator: &OperatorPartitions, store: &StorePartitions) -> String {
+    let name = text::clean(&operator.name);
+    match store.name.as_str() {
+        "default" => format!("operator {} {name}", operator.id),
+        store => format!("operator {} {name} {}", operator.id, text::clean(store)),
     }
 }
 
 /// The sentence for one store.
 pub(crate) fn of_store(store: &StorePartitions) -> String {
-    let by = if store.skew.rows.is_some() { "rows" } else { "bytes" };
+    let judged = Judged::of(store);
     let Some((distribution, largest)) =
-        judged(store).and_then(|all| all.largest.first().map(|largest| (all, largest)))
+        judged.distribution().and_then(|all| all.largest.first().map(|largest| (all, largest)))
     else {
         return "Nothing is known of its partitions.".to_owned();
     };
@@ -164,26 +235,17 @@ pub(crate) fn of_store(store: &StorePartitions) -> String {
         return "It is empty.".to_owned();
     }
     let sentence = format!(
-        "Partition {} holds {} of {} {by}, {} times the mean",
+        "Partition {} holds {} of {}, {} times the mean",
         largest.partition,
         percent(largest.share),
-        count(distribution.total),
-        ratio(distribution.max_over_mean.unwrap_or(1.0)),
+        judged.total(),
+        ratio(judged.ratio()),
     );
-    match Spread::of(Some(distribution)) {
-        Spread::TooFew => format!("{sentence}; too few to call it skew."),
+    match judged.spread() {
+        Spread::TooLittle => format!("{sentence}; too little to call it skew."),
         Spread::Even => format!("{sentence}: even."),
         Spread::Nothing | Spread::Uneven | Spread::Hot => format!("{sentence}."),
     }
-}
-
-/// What a store is judged by: rows, or bytes where no row is known.
-pub(crate) fn judged(store: &StorePartitions) -> Option<&Distribution> {
-    store.skew.rows.as_ref().or(store.skew.bytes.as_ref())
-}
-
-fn ratio_of(store: &StorePartitions) -> f64 {
-    judged(store).and_then(|distribution| distribution.max_over_mean).unwrap_or(0.0)
 }
 
 /// `sentence` with its first letter changed by `change`.

@@ -13,9 +13,17 @@ use crate::reader::{Observe, ReadError};
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
     // clap has refused a command line without a target.
     let target = args.target.as_deref().unwrap_or(".");
-    let source = (around.open)(target).map_err(|error| with_hint(error, target))?;
+    show(target, args, around).map_err(|error| with_hint(error, target))
+}
+
+fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let source = (around.open)(target)?;
     match (around.out_kind, args.output.format) {
-        (Stream::Terminal { .. }, None) => watch(&source, &args.screen, around),
+        (Stream::Terminal { .. }, None) => {
+            // A target that is not there is told now, on a screen that stays.
+            source.mark()?;
+            watch(&source, &args.screen, around)
+        }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
             let look = around.look(args.output.color);
@@ -26,10 +34,13 @@ pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<E
 }
 
 /// A plain word that cannot be read may be a mistyped command.
-fn with_hint(error: ReadError, target: &str) -> ReadError {
+fn with_hint(error: CliError, target: &str) -> CliError {
     match error {
-        ReadError::Unreadable(message) if target.chars().all(|c| c.is_ascii_lowercase()) => {
-            ReadError::Unreadable(format!("{message}; `statetop help` lists the commands"))
+        CliError::Read(ReadError::Unreadable(message))
+            if target.chars().all(|c| c.is_ascii_lowercase()) =>
+        {
+            let message = format!("{message}; `statetop help` lists the commands");
+            CliError::Read(ReadError::Unreadable(message))
         }
         other => other,
     }

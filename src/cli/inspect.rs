@@ -2,22 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::answer::{self, Spread};
+use super::answer::{self, Judged, Spread};
 use super::args::{Format, InspectArgs};
 use super::csv;
 use super::exit::{CliError, Exit};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{bytes, count_or_dash, duration, moment, ratio_or_dash};
+use super::number::{ago, bytes, count_or_dash, moment, ratio_or_dash};
 use super::page::Page;
 use super::read::read_target;
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
-use crate::reader::Observation;
-use crate::report::{
-    Grade, HistoryEntry, InspectReport, OperatorReport, Provider, Status, StoreReport,
-};
+use crate::reader::{Depth, Observation};
+use crate::report::{Grade, InspectReport, Provider, Status, StoreReport};
 use crate::units::{OperatorId, UnixMillis};
 
 /// Runs the command.
@@ -58,7 +56,8 @@ fn page(seen: &Observation, look: Look) -> String {
     if report.operators.iter().any(|operator| !operator.stores.is_empty()) {
         page.blank();
         page.extend(stores(seen, look).lines(look, 2));
-        legend(&mut page, &report.operators);
+        let stores = report.operators.iter().flat_map(|operator| &operator.stores);
+        legend(&mut page, seen.depth, stores.map(|store| store.rows_grade));
     }
     page.findings(&answer::findings(seen));
     page.into_text()
@@ -96,9 +95,8 @@ fn header(page: &mut Page, report: &InspectReport, now: UnixMillis) {
 
 /// `committed: batch 1841, 4 s ago`.
 fn status(report: &InspectReport, now: UnixMillis) -> String {
-    let age = |at: Option<UnixMillis>| {
-        at.map_or_else(String::new, |at| format!(", {} ago", duration(at.until(now))))
-    };
+    let age =
+        |at: Option<UnixMillis>| at.map_or_else(String::new, |at| format!(", {}", ago(at, now)));
     let planned = report.last_planned_batch.map_or_else(|| "-".to_owned(), |b| b.to_string());
     let committed = match report.last_committed_batch {
         Some(batch) => format!("batch {batch} committed{}", age(report.last_commit_at)),
@@ -129,7 +127,7 @@ fn count_in_force(report: &InspectReport) -> String {
         return "unknown: no readable offset entry pins it".to_owned();
     };
     let from = report.batch.map_or_else(String::new, |batch| format!(" by offsets/{batch}"));
-    let resizes = resizes(&report.partition_history);
+    let resizes = resizes(report);
     if resizes.is_empty() {
         let since =
             report.partition_history.first().map_or_else(String::new, |oldest| {
@@ -144,14 +142,17 @@ fn count_in_force(report: &InspectReport) -> String {
 }
 
 /// `resized 8 to 3 at batch 6`, newest first.
-fn resizes(history: &[HistoryEntry]) -> Vec<String> {
+fn resizes(report: &InspectReport) -> Vec<String> {
+    let history = &report.partition_history;
     let pairs = history.iter().zip(history.iter().skip(1));
     let mut resizes: Vec<String> = pairs
         .filter(|(_, entry)| entry.repartition)
         .map(|(before, entry)| {
             let number = |n: Option<u32>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
+            let finished = report.last_committed_batch.is_some_and(|last| entry.batch <= last);
             format!(
-                "resized {} to {} at batch {}",
+                "{} {} to {} at batch {}",
+                if finished { "resized" } else { "resize not finished:" },
                 number(before.partitions),
                 number(entry.partitions),
                 entry.batch
@@ -232,17 +233,22 @@ pub(crate) fn grade(grade: Grade, changelogs: u64) -> String {
     }
 }
 
-/// Says what `snap` means, where it stands.
-fn legend(page: &mut Page, operators: &[OperatorReport]) {
-    let stores = || operators.iter().flat_map(|operator| &operator.stores);
-    if stores().any(|store| store.rows_grade == Grade::Snapshot) {
+/// Explains grades other than exact, where they stand.
+pub(crate) fn legend(page: &mut Page, depth: Depth, grades: impl Iterator<Item = Grade>) {
+    let grades: Vec<Grade> = grades.collect();
+    if grades.contains(&Grade::Snapshot) {
         page.sentence(Role::Muted, SNAP);
+    }
+    // Where only some are unknown, findings tell why.
+    let unknown = !grades.is_empty() && grades.iter().all(|grade| *grade == Grade::Unknown);
+    if unknown && depth < Depth::Exact {
+        page.sentence(Role::Muted, UNKNOWN);
     }
 }
 
-/// What `snap` means.
-pub(crate) const SNAP: &str = "  snap N: the newest snapshots' own counts, up to N changelogs \
-                               behind; --exact counts every row.";
+const SNAP: &str = "snap N: the newest snapshots' own counts, up to N changelogs behind; --exact \
+                    counts every row.";
+const UNKNOWN: &str = "unknown: no snapshot says how many; --exact counts every row.";
 
 /// The most changelogs that any partition of a store has after its snapshot.
 fn lag(seen: &Observation, operator: OperatorId, store: &str) -> u64 {
@@ -255,7 +261,7 @@ fn lag(seen: &Observation, operator: OperatorId, store: &str) -> u64 {
 
 fn spread(seen: &Observation, operator: OperatorId, store: &str) -> Spread {
     let rows = partitions(seen, operator, store).find_map(|store| store.skew.rows.as_ref());
-    Spread::of(rows)
+    rows.map_or(Spread::Nothing, |rows| Judged::Rows(rows).spread())
 }
 
 fn partitions<'a>(

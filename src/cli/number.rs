@@ -76,6 +76,15 @@ pub(crate) fn duration(millis: u64) -> String {
     }
 }
 
+/// `4 s ago`; beyond a month, and for clocks that were never set, the moment itself.
+pub(crate) fn ago(time: UnixMillis, now: UnixMillis) -> String {
+    const MONTH: u64 = 30 * 86_400_000;
+    match time.until(now) {
+        recent if recent < MONTH => format!("{} ago", duration(recent)),
+        _ => format!("on {}", moment(time)),
+    }
+}
+
 fn two_units(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
     match small {
         0 => format!("{large} {large_unit}"),
@@ -132,6 +141,14 @@ mod tests {
             times.map(duration),
             ["<1 s", "<1 s", "4 s", "1 m", "2 h 5 m", "2 h", "3 d 4 h"]
         );
+    }
+
+    #[test]
+    fn what_is_long_ago_is_dated() {
+        let now = UnixMillis(1_762_000_000_123);
+        assert_eq!(ago(UnixMillis(now.0 - 4000), now), "4 s ago");
+        assert_eq!(ago(UnixMillis(0), now), "on 1970-01-01 00:00:00 UTC");
+        assert_eq!(ago(UnixMillis(now.0 + 4000), now), "<1 s ago", "clocks differ a little");
     }
 
     #[test]

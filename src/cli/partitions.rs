@@ -4,23 +4,23 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::answer::{self, Spread, judged};
+use super::answer::{self, Judged};
 use super::args::{Format, PartitionsArgs};
 use super::csv;
 use super::exit::{CliError, Exit};
-use super::inspect::{SNAP, exit, grade, grade_word};
+use super::inspect::{exit, grade, grade_word, legend};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{bytes, count, count_or_dash, duration, float, percent, ratio_or_dash};
+use super::number::{ago, bytes, count, count_or_dash, float, percent, ratio_or_dash};
 use super::page::{Page, amount};
 use super::read::read_target;
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
 use crate::analysis::Distribution;
-use crate::reader::Observation;
+use crate::reader::{Depth, Observation};
 use crate::report::{
-    FamilyCount, Grade, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions,
+    FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions,
 };
 use crate::units::Bytes;
 
@@ -49,7 +49,7 @@ fn page(seen: &Observation, look: Look) -> String {
     for operator in &seen.partitions.operators {
         for store in &operator.stores {
             page.blank();
-            describe(&mut page, operator, store, look);
+            describe(&mut page, operator, store, seen.depth, look);
         }
     }
     page.findings(&answer::findings(seen));
@@ -71,14 +71,20 @@ fn when(seen: &Observation) -> String {
     let inspect = &seen.inspect;
     let committed = match inspect.last_commit_at {
         Some(at) if inspect.last_committed_batch == Some(batch) => {
-            format!("; committed {} ago", duration(at.until(seen.observed_at)))
+            format!("; committed {}", ago(at, seen.observed_at))
         }
         _ => String::new(),
     };
     format!("batch {batch}{version}{committed}")
 }
 
-fn describe(page: &mut Page, operator: &OperatorPartitions, store: &StorePartitions, look: Look) {
+fn describe(
+    page: &mut Page,
+    operator: &OperatorPartitions,
+    store: &StorePartitions,
+    depth: Depth,
+    look: Look,
+) {
     let title = format!(
         "operator {} {}, store {}: {}",
         operator.id,
@@ -87,7 +93,7 @@ fn describe(page: &mut Page, operator: &OperatorPartitions, store: &StorePartiti
         amount(store.partitions.len() as u64, "partition", "partitions")
     );
     page.push(look.paint(Role::Title, &title));
-    page.sentence(Spread::of(judged(store)).role(), &answer::of_store(store));
+    page.sentence(Judged::of(store).spread().role(), &answer::of_store(store));
     if let Some(rows) = &store.skew.rows {
         page.facts("rows", &statistics(rows, count, look));
     }
@@ -99,9 +105,8 @@ fn describe(page: &mut Page, operator: &OperatorPartitions, store: &StorePartiti
         page.facts("families", &families);
     }
     page.extend(table(store, look).lines(look, 2));
-    if store.partitions.iter().any(|partition| partition.rows_grade == Grade::Snapshot) {
-        page.sentence(Role::Muted, SNAP);
-    }
+    let grades = store.partitions.iter().map(|partition| partition.rows_grade);
+    legend(page, depth, grades);
 }
 
 fn statistics(of: &Distribution, show: impl Fn(u64) -> String, look: Look) -> Vec<String> {
@@ -133,7 +138,8 @@ fn two_decimals(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Each column family's sum over partitions; nothing for a store without families.
+/// Each column family's sum over partitions; nothing for a store without families, or when
+/// none has been counted.
 fn families(store: &StorePartitions) -> Vec<String> {
     let mut sums: BTreeMap<&str, FamilyCount> = BTreeMap::new();
     for (name, one) in store.partitions.iter().flat_map(|partition| &partition.families) {
@@ -144,7 +150,8 @@ fn families(store: &StorePartitions) -> Vec<String> {
             })
             .or_insert(*one);
     }
-    if sums.keys().all(|name| *name == "default") {
+    let alone = sums.keys().all(|name| *name == "default");
+    if alone || sums.values().all(|sum| sum.rows.is_none()) {
         return Vec::new();
     }
     sums.into_iter().map(|(name, sum)| family(name, sum)).collect()
@@ -175,16 +182,13 @@ fn table(store: &StorePartitions, look: Look) -> Table {
         ("share", Align::Right),
         ("", Align::Left),
     ]);
-    let largest = judged(store).map_or(0, |distribution| distribution.max);
-    let total = judged(store).map_or(0, |distribution| distribution.total);
-    let by_rows = store.skew.rows.is_some();
-    let measure = |partition: &PartitionReport| {
-        if by_rows { partition.rows } else { Some(partition.bytes.0) }
-    };
+    let judged = Judged::of(store);
+    let largest = judged.distribution().map_or(0, |distribution| distribution.max);
+    let total = judged.distribution().map_or(0, |distribution| distribution.total);
     let mut partitions: Vec<&PartitionReport> = store.partitions.iter().collect();
-    partitions.sort_by_key(|partition| (Reverse(measure(partition)), partition.partition));
+    partitions.sort_by_key(|partition| (Reverse(judged.measure(partition)), partition.partition));
     for partition in partitions {
-        let value = measure(partition);
+        let value = judged.measure(partition);
         let share = value.filter(|_| total > 0).map(|value| float(value) / float(total));
         let length = value.filter(|_| largest > 0).map(|value| float(value) / float(largest));
         table.push(vec![
