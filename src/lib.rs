@@ -11,6 +11,8 @@
 
 pub mod analysis;
 pub mod checkpoint;
+pub mod cli;
+pub mod demo;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;

@@ -243,7 +243,9 @@ mod tests {
 
     fn chunked(parts: &[&str]) -> Vec<u8> {
         let mut out = u32::try_from(parts.len()).unwrap().to_be_bytes().to_vec();
-        parts.iter().for_each(|part| out.extend(utf(part)));
+        for part in parts {
+            out.extend(utf(part));
+        }
         out
     }
 
