@@ -10,6 +10,7 @@
 )]
 
 pub mod analysis;
+pub mod console;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;
