@@ -1,0 +1,106 @@
+//! The console: live screens over a source that can be observed.
+//!
+//! ```text
+//!  input, signals ─┐                      ┌─> view(state, look) ─> terminal
+//!  watcher ────────┼─> Msg ─> update(state)
+//!  reads ──────────┘     ^                └─> Effect ─> runtime ─> reads, mouse, exit
+//!                        └──────────────────────────────────────────┘
+//! ```
+//!
+//! [`State`](state::State) is changed only by [`update`](update::update), which is pure;
+//! [`view`] only draws; only the runtime has threads, a clock and a terminal. Data comes
+//! through [`Observe`] and nothing else: no module here knows a file format.
+
+pub mod commands;
+pub mod data;
+pub mod effect;
+pub mod filter;
+mod format;
+pub mod geometry;
+pub mod heat;
+pub mod look;
+pub mod msg;
+mod overlay;
+mod paint;
+pub mod reading;
+pub mod runtime;
+pub mod state;
+mod terminal;
+pub mod text;
+pub mod update;
+pub mod view;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::reader::Observe;
+use crate::units::{BatchId, OperatorId};
+pub use look::{Charset, Level, LookError, LookOptions};
+pub use reading::Counting;
+pub use state::Screen;
+
+/// How the console is to begin.
+#[derive(Debug, Clone)]
+pub struct ConsoleOptions {
+    /// Time between two looks for new batches.
+    pub refresh: Duration,
+    /// The batch to show; `None` follows the newest.
+    pub batch: Option<BatchId>,
+    /// The operator whose partitions are shown first.
+    pub operator: Option<OperatorId>,
+    /// The store whose partitions are shown first.
+    pub store: Option<String>,
+    /// Whether to count exactly from the start.
+    pub counting: Counting,
+    /// The screen to show first.
+    pub screen: Screen,
+    /// Whether to take the mouse from the terminal.
+    pub mouse: bool,
+    /// Theme, colours and characters.
+    pub look: LookOptions,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self {
+            refresh: Duration::from_secs(2),
+            batch: None,
+            operator: None,
+            store: None,
+            counting: Counting::default(),
+            screen: Screen::default(),
+            mouse: false,
+            look: LookOptions::default(),
+        }
+    }
+}
+
+/// Why the console ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConsoleExit {
+    /// The operator quit.
+    Quit,
+    /// The process was asked to end by this signal; by custom the exit code is 128 + signal.
+    Signal(i32),
+}
+
+/// Why the console could not begin or go on. The terminal is restored by then.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsoleError {
+    /// The look asked for cannot be made.
+    #[error(transparent)]
+    Look(#[from] LookError),
+    /// The terminal cannot be used or is gone.
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Shows `source` until the operator quits or a signal asks to end.
+///
+/// # Errors
+/// When the look cannot be made or the terminal fails. A source that fails is shown on
+/// screen and tried again instead.
+pub fn run(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<ConsoleExit, ConsoleError> {
+    runtime::run(source, options)
+}

@@ -1,0 +1,234 @@
+//! What is laid over a screen: the keys, a finding in full, all about a partition.
+//!
+//! Content is rows of text made from the state, so that `update` knows how far one can
+//! scroll and the view only has to draw.
+
+use ratatui::layout::Rect;
+
+use super::commands::{self, COMMANDS, CONTEXTS};
+use super::filter::PARTITION_FILTERS;
+use super::format;
+use super::look::Role;
+use super::msg::Size;
+use super::state::{FindingKey, State, Subject};
+use super::text::{Row, width, wrap};
+use crate::diagnosis::{Finding, Severity};
+use crate::report::PartitionReport;
+use crate::units::PartitionId;
+
+/// Columns of labels and keys.
+const LABEL: usize = 14;
+
+/// Where an overlay is drawn.
+pub(super) fn area(size: Size) -> Rect {
+    let width = size.width.saturating_sub(4).min(92);
+    let height = size.height.saturating_sub(4);
+    Rect::new((size.width - width) / 2, 2, width, height)
+}
+
+/// Lines of content on view.
+pub(super) fn page(size: Size) -> usize {
+    usize::from(area(size).height.saturating_sub(2))
+}
+
+/// Columns of content.
+fn columns(size: Size) -> usize {
+    usize::from(area(size).width.saturating_sub(4))
+}
+
+/// How far one can scroll.
+pub(super) fn most_scroll(state: &State) -> usize {
+    content(state).map_or(0, |content| content.rows.len().saturating_sub(page(state.size)))
+}
+
+/// What is to be shown.
+pub(super) struct Content {
+    /// Its heading.
+    pub(super) title: String,
+    /// All of it.
+    pub(super) rows: Vec<Row>,
+}
+
+/// The content of the open overlay.
+pub(super) fn content(state: &State) -> Option<Content> {
+    let overlay = state.overlay.as_ref()?;
+    let columns = columns(state.size);
+    Some(match &overlay.subject {
+        Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns) },
+        Subject::Finding(key) => finding(state, key, columns),
+        Subject::Partition(id) => partition(state, *id, columns),
+    })
+}
+
+fn help(state: &State, columns: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for context in CONTEXTS {
+        rows.push(Row::of(context.title(), Role::Strong));
+        for command in COMMANDS.iter().filter(|command| command.context == context) {
+            let mut title = command.title.to_owned();
+            if let commands::Availability::Not(why) = commands::availability(command.action, state)
+                && state.overlay.is_none()
+            {
+                title = format!("{title} (not now: {why})");
+            }
+            labelled(&mut rows, command.label, Role::Key, &title, columns);
+        }
+        rows.push(Row::new());
+    }
+    rows.push(Row::of("Filters", Role::Strong));
+    labelled(
+        &mut rows,
+        "overview",
+        Role::Key,
+        "part of the name of an operator, store or finding",
+        columns,
+    );
+    labelled(&mut rows, "partitions", Role::Key, PARTITION_FILTERS, columns);
+    rows.push(Row::new());
+    rows.push(Row::of("Words and marks", Role::Strong));
+    for (label, text) in LEGEND {
+        labelled(&mut rows, label, Role::Key, text, columns);
+    }
+    rows
+}
+
+const LEGEND: [(&str, &str); 7] = [
+    ("exact", "the store was opened, its changelogs replayed, its keys counted"),
+    ("snap 3", "the newest snapshot's own count; up to 3 changelogs after it are not in it"),
+    ("unknown ?", "not tracked, not readable, or not read yet: never shown as 0"),
+    (
+        "underlined",
+        "changed since the batch before; if most partitions did, only those that changed more than twice the average",
+    ),
+    ("!", "the largest partition holds more than twice the mean"),
+    ("X ! i", "findings: error, warning, worth knowing"),
+    ("STALE", "the checkpoint does not answer: the numbers are the last that were read"),
+];
+
+/// A label and a text beside it, on as many lines as the text needs.
+fn labelled(rows: &mut Vec<Row>, label: &str, role: Role, text: &str, columns: usize) {
+    let mut label = Row::of(" ", Role::Text).with(label, role);
+    for line in wrap(text, columns.saturating_sub(LABEL)) {
+        label.pad_to(LABEL, Role::Text);
+        rows.push(std::mem::take(&mut label).with(line, Role::Text));
+    }
+}
+
+/// The mark and role of a severity.
+pub(super) fn severity(severity: Severity) -> (&'static str, Role) {
+    match severity {
+        Severity::Error => ("X", Role::Error),
+        Severity::Warning => ("!", Role::Warning),
+        Severity::Info => ("i", Role::Info),
+    }
+}
+
+fn finding(state: &State, key: &FindingKey, columns: usize) -> Content {
+    let findings = state.data().map_or(&[][..], |data| &data.findings);
+    let Some(finding) = findings.iter().find(|finding| key.names(finding)) else {
+        let gone =
+            Row::of("This finding is gone: the newest observation does not have it.", Role::Ok);
+        return Content { title: "finding".to_owned(), rows: vec![gone] };
+    };
+    Content { title: format!("finding {}", finding.id.0), rows: finding_rows(finding, columns) }
+}
+
+fn finding_rows(finding: &Finding, columns: usize) -> Vec<Row> {
+    let (mark, role) = severity(finding.severity);
+    let word = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "worth knowing",
+    };
+    let mut rows = vec![Row::of(format!("{mark} {word}"), role), Row::new()];
+    rows.extend(
+        wrap(&finding.summary, columns).into_iter().map(|line| Row::of(line, Role::Strong)),
+    );
+    for (heading, text) in [("", finding.detail.as_str()), ("What to do", &finding.remedy)] {
+        if text.is_empty() {
+            continue;
+        }
+        rows.push(Row::new());
+        if !heading.is_empty() {
+            rows.push(Row::of(heading, Role::Strong));
+        }
+        rows.extend(wrap(text, columns).into_iter().map(|line| Row::of(line, Role::Text)));
+    }
+    if let Some(file) = &finding.file {
+        rows.push(Row::new());
+        rows.push(Row::of("File", Role::Strong));
+        rows.extend(wrap(file, columns).into_iter().map(|line| Row::of(line, Role::Text)));
+    }
+    rows
+}
+
+fn partition(state: &State, id: PartitionId, columns: usize) -> Content {
+    let title = format!("partition {id}");
+    let store = state.store();
+    let Some((store, part)) = store.and_then(|store| Some((store, store.partition(id)?))) else {
+        let gone = Row::of("This partition is gone: the store has fewer now.", Role::Text);
+        return Content { title, rows: vec![gone] };
+    };
+    let mut rows = Vec::new();
+    let mut line = |label: &str, text: String| {
+        labelled(&mut rows, label, Role::Muted, &text, columns);
+    };
+    line("store", format!("op {} {} {}", store.key.operator, store.operator_name, store.key.store));
+    line("rows", rows_text(part));
+    if let Some(change) = store.change(id) {
+        line("change", format!("{} rows since the batch before", format::change(change)));
+    }
+    line(
+        "bytes",
+        format!("{} in {}", format::bytes(part.bytes), format::plural(part.files, "file", "files")),
+    );
+    line(
+        "snapshot",
+        match part.snapshot_version {
+            Some(version) => format!("version {version}"),
+            None => "none".to_owned(),
+        },
+    );
+    line("changelogs", format!("{} to replay on top of it", format::count(part.changelogs)));
+    if let Some(written) = part.last_written {
+        line("written", format!("{} UTC, the newest of its files", format::moment(written)));
+    }
+    line(
+        "changed",
+        match part.last_changed.map(|version| (version, version.batch())) {
+            Some((_, Some(batch))) => format!("last by batch {batch}"),
+            Some((version, None)) => format!("never (version {version})"),
+            None => "not known: counting exactly (x) shows it".to_owned(),
+        },
+    );
+    rows.push(Row::new());
+    families(&mut rows, part, columns);
+    Content { title, rows }
+}
+
+fn rows_text(part: &PartitionReport) -> String {
+    match part.rows {
+        Some(rows) => {
+            format!("{} {}", format::count(rows), format::grade(part.rows_grade, part.changelogs))
+        }
+        None => "unknown: not tracked, not readable, or not read".to_owned(),
+    }
+}
+
+fn families(rows: &mut Vec<Row>, part: &PartitionReport, columns: usize) {
+    let longest = part.families.keys().map(|name| width(name)).max().unwrap_or(0).max(6);
+    let name_width = longest.min(columns.saturating_sub(32));
+    let number = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), format::count);
+    let mut head = Row::of(" family", Role::Muted);
+    head.pad_to(name_width + 1, Role::Muted);
+    rows.push(head.with(format!("{:>14}{:>14}", "keys", "elements"), Role::Muted));
+    for (name, count) in &part.families {
+        let mut row = Row::of(" ", Role::Text).with(name, Role::Text).cut(name_width + 1, "..");
+        row.pad_to(name_width + 1, Role::Text);
+        row.push(format!("{:>14}{:>14}", number(count.rows), number(count.elements)), Role::Text);
+        if count.internal {
+            row.push("  Spark's own", Role::Muted);
+        }
+        rows.push(row);
+    }
+}

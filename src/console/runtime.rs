@@ -1,0 +1,219 @@
+//! The one place with a loop, threads, a clock and a terminal.
+//!
+//! ```text
+//!  input ────┐
+//!  signals ──┤   bounded        wait for one, apply all that are queued,
+//!  watcher ──┼─> channel ─────> draw at most once per 50 ms, only when something changed
+//!  lanes ────┘                  do the effects
+//! ```
+//!
+//! There is no free-running tick: the loop sleeps until a message comes or a text on
+//! screen is due to age. Nothing slow is awaited here, so keys are answered while a source
+//! hangs.
+
+mod lanes;
+mod sources;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+
+use super::effect::Effect;
+use super::look::{Environment, Look};
+use super::msg::{Msg, Size};
+use super::state::{Settings, State};
+use super::terminal::{self, Guard};
+use super::{ConsoleError, ConsoleExit, ConsoleOptions, update, view};
+use crate::reader::Observe;
+use crate::units::UnixMillis;
+
+pub use super::terminal::{Extent, FrameBackend};
+pub use lanes::Lanes;
+
+/// The shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(50);
+/// Messages that may wait. Senders wait beyond that, so a stalled terminal piles up nothing.
+const QUEUE: usize = 1024;
+
+/// What comes in.
+#[derive(Debug)]
+pub enum Incoming {
+    /// Something happened.
+    Msg(Msg),
+    /// Keys cannot be read any more.
+    InputLost(io::Error),
+}
+
+/// Someone who does effects.
+pub trait Execute {
+    /// Begins what is wanted and returns at once.
+    ///
+    /// # Errors
+    /// When the terminal fails.
+    fn execute(&mut self, effect: Effect) -> io::Result<()>;
+}
+
+/// Does effects on the real source and terminal.
+struct Executor {
+    lanes: Lanes,
+    poll: crossbeam_channel::Sender<()>,
+}
+
+impl Execute for Executor {
+    fn execute(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Read(lane, ticket, request) => self.lanes.start(lane, ticket, request),
+            Effect::Cancel(lane) => self.lanes.cancel(lane),
+            Effect::Poll => {
+                // A full channel means that a look is due anyway.
+                let _ = self.poll.try_send(());
+            }
+            Effect::CaptureMouse(capture) => terminal::capture_mouse(capture)?,
+            Effect::Exit(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Runs the console on the terminal of this process.
+pub(super) fn run(
+    source: Arc<dyn Observe>,
+    options: ConsoleOptions,
+) -> Result<ConsoleExit, ConsoleError> {
+    let look = Look::load(&options.look, &Environment::read())?;
+    // NO_COLOR is answered by the mono look; crossterm's own answer would lose bold and
+    // reverse together with the colours.
+    crossterm::style::force_color_output(true);
+    let (refresh, mouse) = (options.refresh, options.mouse);
+    let (width, height) = crossterm::terminal::size()?;
+    let mut state = State::new(settings(source.as_ref(), options), Size { width, height }, now());
+    state.mouse = mouse;
+
+    let left = Arc::new(AtomicBool::new(false));
+    let (sender, inbox) = bounded(QUEUE);
+    let (poll, polls) = bounded(1);
+    let guard = Guard::enter()?;
+    let mut screen = Terminal::new(FrameBackend::new(io::stdout(), Extent::Terminal))?;
+    if mouse {
+        terminal::capture_mouse(true)?;
+    }
+    // The first frame comes before anything that could take time.
+    draw(&mut screen, &state, &look)?;
+    sources::input(sender.clone())?;
+    sources::signals(sender.clone(), Arc::clone(&left))?;
+    sources::watcher(Arc::clone(&source), sender.clone(), polls, refresh)?;
+    let lanes = Lanes::new(source, &sender)?;
+    let mut executor = Executor { lanes, poll };
+    let result = event_loop(&mut screen, &look, &mut state, &inbox, &mut executor, &now);
+    left.store(true, Ordering::SeqCst);
+    executor.lanes.cancel_all();
+    drop(guard);
+    result
+}
+
+fn settings(source: &dyn Observe, options: ConsoleOptions) -> Settings {
+    Settings {
+        target: source.name().to_owned(),
+        refresh: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
+        batch: options.batch,
+        operator: options.operator,
+        store: options.store,
+        counting: options.counting,
+        screen: options.screen,
+    }
+}
+
+fn now() -> UnixMillis {
+    UnixMillis::from(SystemTime::now())
+}
+
+/// Applies messages and draws until the operator or a signal ends it.
+///
+/// # Errors
+/// When the terminal cannot be written or read any more.
+pub fn event_loop<B: Backend<Error = io::Error>>(
+    screen: &mut Terminal<B>,
+    look: &Look,
+    state: &mut State,
+    inbox: &Receiver<Incoming>,
+    executor: &mut dyn Execute,
+    now: &dyn Fn() -> UnixMillis,
+) -> Result<ConsoleExit, ConsoleError> {
+    let mut last_frame: Option<Instant> = None;
+    if let Some(exit) = perform(update::start(state), executor)? {
+        return Ok(exit);
+    }
+    loop {
+        if state.dirty && last_frame.is_none_or(|at| at.elapsed() >= FRAME) {
+            fit(screen, state)?;
+            draw(screen, state, look)?;
+            state.dirty = false;
+            last_frame = Some(Instant::now());
+        }
+        let first = wait(inbox, patience(state, last_frame, now()))?;
+        update::update(state, Msg::Now(now()));
+        for incoming in first.into_iter().chain(inbox.try_iter()) {
+            let msg = match incoming {
+                Incoming::Msg(msg) => msg,
+                Incoming::InputLost(error) => return Err(error.into()),
+            };
+            if let Some(exit) = perform(update::update(state, msg), executor)? {
+                return Ok(exit);
+            }
+        }
+    }
+}
+
+/// How long to wait for a message; `None` for as long as it takes.
+fn patience(state: &State, last_frame: Option<Instant>, now: UnixMillis) -> Option<Duration> {
+    if state.dirty {
+        return Some(last_frame.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed())));
+    }
+    // At least a millisecond, so that no clock can make this a busy loop.
+    state.next_change().map(|at| Duration::from_millis(now.until(at).max(1)))
+}
+
+/// One message; none when time is up.
+fn wait(inbox: &Receiver<Incoming>, patience: Option<Duration>) -> io::Result<Option<Incoming>> {
+    let gone =
+        || io::Error::new(io::ErrorKind::BrokenPipe, "nothing can reach the console any more");
+    match patience {
+        None => inbox.recv().map(Some).map_err(|_| gone()),
+        Some(time) => match inbox.recv_timeout(time) {
+            Ok(incoming) => Ok(Some(incoming)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+        },
+    }
+}
+
+fn perform(effects: Vec<Effect>, executor: &mut dyn Execute) -> io::Result<Option<ConsoleExit>> {
+    for effect in effects {
+        if let Effect::Exit(exit) = effect {
+            return Ok(Some(exit));
+        }
+        executor.execute(effect)?;
+    }
+    Ok(None)
+}
+
+/// The terminal may have changed its size before the message about it is read.
+fn fit<B: Backend<Error = io::Error>>(screen: &Terminal<B>, state: &mut State) -> io::Result<()> {
+    let size = screen.size()?;
+    update::update(state, Msg::Resize(Size { width: size.width, height: size.height }));
+    Ok(())
+}
+
+fn draw<B: Backend<Error = io::Error>>(
+    screen: &mut Terminal<B>,
+    state: &State,
+    look: &Look,
+) -> io::Result<()> {
+    screen.draw(|frame| view::draw(state, look, frame.buffer_mut()))?;
+    Ok(())
+}

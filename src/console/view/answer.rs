@@ -1,0 +1,136 @@
+//! The third line: the answer to the screen's question, in one sentence.
+//!
+//! On the overview the worst of: what is broken, the most uneven store, what will hurt. On
+//! the partitions screen how the shown store is spread.
+
+use super::super::data::{Data, StoreData};
+use super::super::format;
+use super::super::heat::Metric;
+use super::super::look::{Role, Symbols};
+use super::super::overlay::severity;
+use super::super::state::{Screen, State};
+use super::super::text::Row;
+use crate::analysis::Distribution;
+use crate::diagnosis::Severity;
+use crate::report::Status;
+
+/// From this multiple of the mean on the largest partition is worth a mark.
+pub(super) const SKEWED: f64 = 2.0;
+
+/// The answer.
+pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
+    let Some(data) = state.data() else { return Row::new() };
+    let answer = match state.screen {
+        Screen::Overview => overview(data, symbols),
+        Screen::Partitions => match state.store() {
+            Some(store) => spread(store, state.partitions.metric, symbols),
+            None => stateless(data),
+        },
+    };
+    Row::of(" ", Role::Text).joined(answer)
+}
+
+fn overview(data: &Data, symbols: &Symbols) -> Row {
+    if let Some(row) = status(data.inspect().status) {
+        return row;
+    }
+    let worst = data.findings.first();
+    if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Error) {
+        return headline(finding);
+    }
+    let ratio = |store: &&StoreData| store.max_over_mean.unwrap_or(0.0);
+    let most = data.stores.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    if let Some(store) = most.filter(|store| ratio(store) > SKEWED) {
+        let several = data.stores.len() > 1;
+        let place =
+            Row::of(format!("op {} {}: ", store.key.operator, store.key.store), Role::Muted);
+        let answer = spread(store, Metric::Rows, symbols);
+        return if several { place.joined(answer) } else { answer };
+    }
+    if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Warning) {
+        return headline(finding);
+    }
+    match most {
+        None => stateless(data),
+        Some(_) if data.stores.iter().all(|store| store.max_over_mean.is_none()) => {
+            Row::of("How the rows are spread is not known.", Role::Text)
+        }
+        Some(most) => {
+            let ratio = format::ratio(ratio(&most));
+            let text = format!(
+                "Evenly spread: no partition holds more than {ratio} {} the mean.",
+                symbols.times
+            );
+            Row::of(text, Role::Ok)
+        }
+    }
+}
+
+/// States in which nothing else matters.
+fn status(status: Status) -> Option<Row> {
+    match status {
+        Status::Empty => {
+            Some(Row::of("X Nothing of a checkpoint is in this directory.", Role::Error))
+        }
+        Status::NoBatch => {
+            Some(Row::of("No batch was planned yet: there is no state.", Role::Warning))
+        }
+        _ => None,
+    }
+}
+
+fn headline(finding: &crate::diagnosis::Finding) -> Row {
+    let (mark, role) = severity(finding.severity);
+    Row::of(format!("{mark} "), role).with(&finding.summary, role)
+}
+
+fn stateless(data: &Data) -> Row {
+    if data.inspect().stateful {
+        Row::of("No store is listed yet.", Role::Text)
+    } else {
+        Row::of("This query keeps no state.", Role::Ok)
+    }
+}
+
+/// How a store is spread.
+fn spread(store: &StoreData, metric: Metric, symbols: &Symbols) -> Row {
+    let Some(report) = &store.spread else {
+        return Row::of("Partitions are being looked at.", Role::Muted);
+    };
+    let distribution = match metric {
+        Metric::Rows => report.skew.rows.as_ref(),
+        Metric::Bytes => report.skew.bytes.as_ref(),
+    };
+    match distribution {
+        None if metric == Metric::Rows => {
+            Row::of("Rows are not known: x counts exactly, m compares bytes.", Role::Warning)
+        }
+        None => Row::of("There are no partitions.", Role::Text),
+        Some(distribution) => sentence(distribution, metric, symbols),
+    }
+}
+
+fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> Row {
+    let (Some(ratio), Some(largest)) = (distribution.max_over_mean, distribution.largest.first())
+    else {
+        return Row::of(format!("Empty: no partition has any {}.", metric.word()), Role::Text);
+    };
+    let (times, word) = (symbols.times, metric.word());
+    let (id, share) = (largest.partition, format::share(largest.share));
+    let ratio_text = format::ratio(ratio);
+    let mut row = if ratio > SKEWED {
+        Row::of(
+            format!("Partition {id} holds {share} of the {word}: {ratio_text} {times} the mean."),
+            Role::Warning,
+        )
+    } else {
+        let text = format!(
+            "Evenly spread: the largest, {id}, holds {share} of the {word}, {ratio_text} {times} the mean."
+        );
+        Row::of(text, Role::Ok)
+    };
+    if distribution.unknown > 0 {
+        row.push(format!(" {} unknown.", format::count(distribution.unknown)), Role::HeatUnknown);
+    }
+    row
+}

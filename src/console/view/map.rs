@@ -1,0 +1,171 @@
+//! The heatmap: a cell for every partition, or for a group of them.
+
+use ratatui::layout::Rect;
+
+use super::super::data::StoreData;
+use super::super::filter::PartitionFilter;
+use super::super::format;
+use super::super::geometry::{Grid, PartitionsPlan, Room};
+use super::super::heat::{CLASSES, Heat, HeatScale, Metric};
+use super::super::look::{Role, Symbols};
+use super::super::paint::Canvas;
+use super::super::state::{Focus, PartitionsState, State};
+use super::super::text::Row;
+
+/// The mark and role of a heat.
+pub(super) fn heat_cell(heat: Heat, symbols: &Symbols) -> (&'static str, Role) {
+    let [cool, mild, warm, hot] = symbols.heat;
+    match heat {
+        Heat::Unknown => (symbols.unknown, Role::HeatUnknown),
+        Heat::Empty => (symbols.empty, Role::HeatEmpty),
+        Heat::Step(step) => {
+            let class = CLASSES.iter().position(|steps| steps.contains(&step));
+            let symbol = match class {
+                Some(0) => cool,
+                Some(1) => mild,
+                Some(2) => warm,
+                _ => hot,
+            };
+            (symbol, Role::heat(step))
+        }
+    }
+}
+
+/// Draws title, frame, labels and cells.
+pub(super) fn draw(
+    canvas: &mut Canvas<'_>,
+    state: &State,
+    store: &StoreData,
+    scale: &HeatScale,
+    plan: &PartitionsPlan,
+) {
+    let view = &state.partitions;
+    let symbols = canvas.symbols();
+    let focused = view.focus == Focus::Map;
+    let title = title(view, &plan.grid, focused);
+    match plan.room {
+        Room::Ample => {
+            let role = if focused { Role::BorderFocus } else { Role::Border };
+            let lower =
+                if plan.side.is_some() { Row::new() } else { legend(scale, view.metric, symbols) };
+            canvas.frame(plan.map, role, &title, &lower);
+        }
+        Room::Tight => {
+            let line = Row::of(" ", Role::Text).joined(title).with("  ", Role::Text);
+            canvas.row(plan.map, &line.joined(legend(scale, view.metric, symbols)));
+        }
+    }
+    labels(canvas, &plan.grid, plan.cells, view);
+    let marked = Marked::of(store);
+    let filter = view.parsed_filter();
+    for cell in 0..plan.grid.cells() {
+        let Some(place) = plan.grid.place(cell, plan.cells) else { continue };
+        draw_cell(canvas, store, scale, view, &filter, marked, &plan.grid, cell, place);
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "a cell's look has that many causes")]
+fn draw_cell(
+    canvas: &mut Canvas<'_>,
+    store: &StoreData,
+    scale: &HeatScale,
+    view: &PartitionsState,
+    filter: &PartitionFilter,
+    marked: Marked,
+    grid: &Grid,
+    cell: usize,
+    place: Rect,
+) {
+    let group = store.partitions().get(grid.group_of(cell)).unwrap_or_default();
+    let heat = group.iter().map(|part| scale.heat(view.metric.of(part))).max();
+    let (symbol, role) = heat_cell(heat.unwrap_or(Heat::Unknown), canvas.symbols());
+    let selected = view.selected.is_some_and(|id| grid.cell_of(id) == cell);
+    if selected {
+        // A full block in reverse would be a hole.
+        let [.., warm, full] = canvas.symbols().heat;
+        let symbol = if symbol == full { warm } else { symbol };
+        canvas.cells(place, symbol, Role::Cursor);
+        return;
+    }
+    let admitted = *filter == PartitionFilter::All
+        || group.iter().any(|part| {
+            filter.admits(part.partition, view.metric.of(part), store.change(part.partition))
+        });
+    canvas.cells(place, symbol, if admitted { role } else { Role::Dimmed });
+    if group.iter().any(|part| marked.marks(store.change(part.partition))) {
+        canvas.lay_over(place, Role::Changed);
+    }
+}
+
+/// How large a change must be to be marked. Where most partitions change with every batch a
+/// mark on each says nothing: then only those that changed more than twice the average.
+#[derive(Debug, Clone, Copy)]
+struct Marked {
+    above: u64,
+}
+
+impl Marked {
+    fn of(store: &StoreData) -> Self {
+        let sizes = store.changes.iter().flatten().map(|change| change.unsigned_abs());
+        let (mut changed, mut sum) = (0_u64, 0_u64);
+        for size in sizes.filter(|size| *size > 0) {
+            changed += 1;
+            sum = sum.saturating_add(size);
+        }
+        let most = changed > store.changes.len() as u64 / 2;
+        Self { above: if most { sum / changed.max(1) * 2 } else { 0 } }
+    }
+
+    fn marks(self, change: Option<i64>) -> bool {
+        change.is_some_and(|change| change.unsigned_abs() > self.above)
+    }
+}
+
+fn title(view: &PartitionsState, grid: &Grid, focused: bool) -> Row {
+    let role = if focused { Role::Strong } else { Role::Text };
+    let partitions = format::plural(grid.partitions as u64, "partition", "partitions");
+    let mut row = if grid.group == 1 {
+        Row::of(format!("{partitions} by {}, {}", view.metric.word(), view.scale.word()), role)
+    } else {
+        Row::of(format!("{partitions} by {}", view.metric.word()), role)
+    };
+    if grid.group > 1 {
+        row.push(format!(", each cell = {}, its hottest", grid.group), Role::Info);
+    }
+    row
+}
+
+/// The values that the four marks stand for.
+fn legend(scale: &HeatScale, metric: Metric, symbols: &Symbols) -> Row {
+    let value = |value: u64| match metric {
+        Metric::Rows => format::compact(value),
+        Metric::Bytes => format::bytes(crate::units::Bytes(value)),
+    };
+    let mut row = Row::new();
+    for (steps, symbol) in CLASSES.into_iter().zip(symbols.heat) {
+        let text = match steps.start {
+            0 => format!(" <{} ", value(scale.begins(steps.end))),
+            start => format!(" {} ", value(scale.begins(start))),
+        };
+        row.push(symbol, Role::heat(steps.start));
+        row.push(symbol, Role::heat(steps.end - 1));
+        row.push(text, Role::Muted);
+    }
+    row
+}
+
+/// The partition that each row begins with; the selected one's row in bold.
+fn labels(canvas: &mut Canvas<'_>, grid: &Grid, area: Rect, view: &PartitionsState) {
+    let selected = view.selected.map(|id| grid.cell_of(id) / grid.columns.max(1));
+    for row in 0..grid.rows() {
+        let first = grid.group_of(usize::from(row) * grid.columns).start;
+        let (mark, role) = match selected {
+            Some(selected) if selected == usize::from(row) => (">", Role::Strong),
+            _ => (" ", Role::Muted),
+        };
+        let line = Rect { y: area.y.saturating_add(row), height: 1, ..area };
+        if line.y < area.bottom() {
+            canvas.row(line, &Row::of(format!("{first:>5}{mark}"), role));
+        }
+    }
+}

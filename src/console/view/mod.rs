@@ -1,0 +1,123 @@
+//! State onto the screen: one file per region. Read-only.
+//!
+//! ```text
+//!  header     target > operator > store            batch 1841 committed 4 s ago  LIVE
+//!  tabs       1 overview  2 partitions                     (counting, paused, stale)
+//!  answer     Partition 37 holds 5.7 % of the rows: 11.4 × the mean.
+//!  overview   or  partitions (map, side, table, detail)
+//!  bar        keys, a notice, or the filter being typed
+//! ```
+//!
+//! Each file first makes rows of text and role (functions that can be tested without a
+//! terminal), then puts them in their places.
+
+mod answer;
+mod bar;
+mod columns;
+mod header;
+mod map;
+mod overview;
+mod partitions;
+mod side;
+mod stores;
+mod table;
+mod tabs;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::geometry::{self, Chrome, MIN_HEIGHT, MIN_WIDTH};
+use super::look::{Look, Role};
+use super::msg::Size;
+use super::overlay;
+use super::paint::Canvas;
+use super::state::{Freshness, Screen, State};
+use super::text::{Row, wrap};
+
+pub(super) use tabs::tab_at;
+
+/// Draws the whole screen.
+pub fn draw(state: &State, look: &Look, buffer: &mut Buffer) {
+    let mut canvas = Canvas::new(buffer, look);
+    let Some(chrome) = geometry::chrome(state.size) else {
+        too_small(&mut canvas, state.size);
+        return;
+    };
+    let columns = usize::from(state.size.width);
+    let symbols = canvas.symbols();
+    canvas.row(chrome.header, &header::row(state, symbols, columns));
+    canvas.row(chrome.tabs, &tabs::row(state, symbols, columns));
+    canvas.row(chrome.answer, &answer::row(state, symbols));
+    body(&mut canvas, state, chrome);
+    if let Some(content) = overlay::content(state) {
+        window(&mut canvas, state, &content);
+    }
+    canvas.row(chrome.bar, &bar::row(state, symbols, columns));
+}
+
+fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
+    match state.freshness() {
+        Freshness::Loading => message(canvas, chrome.body, &["Reading the checkpoint's logs."]),
+        Freshness::Failed(why) => {
+            let again = "It is tried again by itself; r tries at once, q quits.";
+            message(canvas, chrome.body, &["This checkpoint cannot be read.", "", &why, "", again]);
+        }
+        freshness => {
+            match state.screen {
+                Screen::Overview => overview::draw(canvas, state, chrome),
+                Screen::Partitions => partitions::draw(canvas, state),
+            }
+            if matches!(freshness, Freshness::Stale(_)) {
+                canvas.lay_over(chrome.body, Role::Dimmed);
+            }
+        }
+    }
+}
+
+/// Paragraphs in the middle of an area.
+fn message(canvas: &mut Canvas<'_>, area: Rect, paragraphs: &[&str]) {
+    let width = usize::from(area.width).saturating_sub(8).min(90);
+    let lines: Vec<Row> = paragraphs
+        .iter()
+        .flat_map(|text| if text.is_empty() { vec![String::new()] } else { wrap(text, width) })
+        .map(|line| Row::of(line, Role::Text))
+        .collect();
+    let top = area.y + 1 + area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0)) / 4;
+    let place = Rect {
+        x: area.x + 4,
+        y: top,
+        width: area.width.saturating_sub(8),
+        height: area.bottom().saturating_sub(top),
+    };
+    canvas.rows(place, &lines);
+}
+
+fn window(canvas: &mut Canvas<'_>, state: &State, content: &overlay::Content) {
+    let area = overlay::area(state.size);
+    let page = overlay::page(state.size);
+    let scroll = state.overlay.as_ref().map_or(0, |overlay| overlay.scroll);
+    let scroll = scroll.min(content.rows.len().saturating_sub(page));
+    canvas.clear(area);
+    let below = content.rows.len().saturating_sub(scroll + page);
+    let lower = match below {
+        0 => Row::of("Esc closes", Role::Muted),
+        more => Row::of(format!("j: {more} more lines; Esc closes"), Role::Muted),
+    };
+    canvas.frame(area, Role::BorderFocus, &Row::of(&content.title, Role::Strong), &lower);
+    let inner = Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    };
+    canvas.rows(inner, content.rows.iter().skip(scroll));
+}
+
+fn too_small(canvas: &mut Canvas<'_>, size: Size) {
+    let rows = [
+        Row::of(format!("statetop needs {MIN_WIDTH}x{MIN_HEIGHT};"), Role::Strong),
+        Row::of(format!("this is {}x{}.", size.width, size.height), Role::Text),
+        Row::of("q quits", Role::Muted),
+    ];
+    canvas.rows(Rect::new(0, 0, size.width, size.height), &rows);
+}

@@ -1,0 +1,120 @@
+//! Partitions: how is it spread?
+//!
+//! ```text
+//!  ┌ 200 partitions by rows, log ───────┐ total 842,113     mean 4,210
+//!  │    0  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ │ max 48,013 (37)   max÷mean 11.4 !
+//!  │   30> ▒▒▒▒▒▒▒█▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ │ …
+//!  └────────────────────────────────────┘ ░░ under 4.2k   2 ▌
+//!    part   rows v       Δ   bytes  …
+//!  > 37     48,013    +212  5.1 MB  …
+//!  partition 37: …
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::super::data::StoreData;
+use super::super::format;
+use super::super::geometry::{self, PartitionsPlan, Room};
+use super::super::heat::{HeatScale, Metric};
+use super::super::look::{Role, Symbols};
+use super::super::paint::Canvas;
+use super::super::state::State;
+use super::super::text::Row;
+use super::{map, message, side, table};
+use crate::report::PartitionReport;
+use crate::units::StateVersion;
+
+/// Draws the partitions screen.
+pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
+    let Some(chrome) = geometry::chrome(state.size) else { return };
+    let Some(store) = state.store() else {
+        let stateful = state.data().is_some_and(|data| data.inspect().stateful);
+        let why = if stateful {
+            "No store was found: no batch has committed state yet."
+        } else {
+            "This query keeps no state, so there are no partitions to show."
+        };
+        message(canvas, chrome.body, &[why, "", "1 goes back to the overview."]);
+        return;
+    };
+    let Some(spread) = &store.spread else {
+        message(canvas, chrome.body, &[waiting(state, store).as_str()]);
+        return;
+    };
+    let Some(plan) = geometry::partitions_plan(state.size, spread.partitions.len()) else { return };
+    let distribution = match state.partitions.metric {
+        Metric::Rows => spread.skew.rows.as_ref(),
+        Metric::Bytes => spread.skew.bytes.as_ref(),
+    };
+    let scale = HeatScale::of(distribution, state.partitions.scale);
+    map::draw(canvas, state, store, &scale, &plan);
+    if let Some(area) = plan.side {
+        side::draw(canvas, store, state.partitions.metric, &scale, area);
+    }
+    table::draw(canvas, state, store, plan.table);
+    detail(canvas, state, store, &plan);
+}
+
+fn waiting(state: &State, store: &StoreData) -> String {
+    let partitions = format::plural(store.partitions.into(), "partition", "partitions");
+    match state.reading.trouble() {
+        Some(why) => {
+            format!("The partitions could not be read: {why}. It is tried again by itself.")
+        }
+        None => format!("Looking at {partitions} of {}.", store.key.store),
+    }
+}
+
+fn detail(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, plan: &PartitionsPlan) {
+    let symbols = canvas.symbols();
+    let Some(part) = state.selected_partition() else { return };
+    let first = first_line(state, store, part, symbols);
+    canvas.row(plan.detail, &first);
+    if plan.room == Room::Ample {
+        let second = Rect { y: plan.detail.y + 1, height: 1, ..plan.detail };
+        canvas.row(second, &second_line(part));
+    }
+}
+
+fn first_line(state: &State, store: &StoreData, part: &PartitionReport, symbols: &Symbols) -> Row {
+    let mut row = Row::of(format!(" partition {}: ", part.partition), Role::Strong);
+    match part.rows {
+        Some(rows) => row.push(format!("{} rows ", format::count(rows)), Role::Strong),
+        None => row.push("rows ", Role::Text),
+    }
+    row.push(format::grade(part.rows_grade, part.changelogs), Role::Muted);
+    if let Some((share, ratio)) = table::weight(store, part.partition, &state.partitions) {
+        let (share, ratio) = (format::share(share), format::ratio(ratio));
+        row.push(format!(", {share}, {ratio} {} the mean", symbols.times), Role::Text);
+    }
+    let files = format::plural(part.files, "file", "files");
+    row.with(format!("; {} in {files}", format::bytes(part.bytes)), Role::Text)
+}
+
+fn second_line(part: &PartitionReport) -> Row {
+    let mut row = Row::of("   ", Role::Text);
+    match part.snapshot_version {
+        Some(version) => row.push(format!("snapshot {version}"), Role::Text),
+        None => row.push("no snapshot", Role::Text),
+    }
+    row.push(
+        format!(" + {}", format::plural(part.changelogs, "changelog", "changelogs")),
+        Role::Text,
+    );
+    if let Some(written) = part.last_written {
+        row.push(format!("; written {}", format::clock(written)), Role::Text);
+    }
+    if let Some(batch) = part.last_changed.and_then(StateVersion::batch) {
+        row.push(format!("; last changed by batch {batch}"), Role::Text);
+    }
+    // A store without families has the one that says nothing new.
+    if part.families.len() > 1 {
+        row.push("; ", Role::Text);
+        for (at, (name, count)) in part.families.iter().enumerate() {
+            let rows = count.rows.map_or_else(|| "?".to_owned(), format::compact);
+            let gap = if at == 0 { "" } else { ", " };
+            row.push(format!("{gap}{name} {rows}"), Role::Muted);
+        }
+    }
+    row
+}
