@@ -42,7 +42,9 @@ def inputs(spark: SparkSession, home: Path, rows: int) -> Path:
         start = low if number < BULK_BATCHES else max(0, low - tail)
         frame = spark.range(start, high, 1, 1).select(
             F.concat(F.lit("order-"), F.col("id")).alias("order_id"),
-            F.when(F.col("id") % 3 == 0, F.lit("acct-7")).otherwise(F.concat(F.lit("acct-"), F.col("id") % 5000)).alias("account_id"),
+            F.when(F.col("id") % 3 == 0, F.lit("acct-7"))
+            .otherwise(F.concat(F.lit("acct-"), F.col("id") % 5000))
+            .alias("account_id"),
             (F.col("id") % 997).alias("amount"),
         )
         frame.write.parquet(str(home / "tmp"))
@@ -87,8 +89,11 @@ def main() -> None:
     checkpoint = options.home / "checkpoint"
     began = time.time()
     running = (
-        query(spark, source).writeStream.format("noop").outputMode("update")
-        .option("checkpointLocation", str(checkpoint)).start()
+        query(spark, source)
+        .writeStream.format("noop")
+        .outputMode("update")
+        .option("checkpointLocation", str(checkpoint))
+        .start()
     )
     running.processAllAvailable()
     wanted = options.partitions if options.changelog == "on" else 0
@@ -99,15 +104,19 @@ def main() -> None:
     running.stop()
     session.unload_state(spark)
     shutil.rmtree(source)
-    print(json.dumps({
-        "checkpoint": str(checkpoint),
-        "partitions": options.partitions,
-        "rows": last["stateOperators"][0]["numRowsTotal"],
-        "batches": last["batchId"] + 1,
-        "snapshots": len(list(checkpoint.glob("state/0/*/*.zip"))),
-        "changelogs": len(list(checkpoint.glob("state/0/*/*.changelog"))),
-        "seconds": round(time.time() - began, 1),
-    }))
+    print(
+        json.dumps(
+            {
+                "checkpoint": str(checkpoint),
+                "partitions": options.partitions,
+                "rows": last["stateOperators"][0]["numRowsTotal"],
+                "batches": last["batchId"] + 1,
+                "snapshots": len(list(checkpoint.glob("state/0/*/*.zip"))),
+                "changelogs": len(list(checkpoint.glob("state/0/*/*.changelog"))),
+                "seconds": round(time.time() - began, 1),
+            }
+        )
+    )
     spark.stop()
 
 

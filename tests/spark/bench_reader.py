@@ -3,7 +3,8 @@
 
     $STATETOP_SPARK_HOME/4.3.0/bin/python tests/spark/bench_reader.py CHECKPOINT [--runs 3] [--operator 0]
 
-The start of the JVM and a warm-up (a small aggregation, and one row of this state) are not measured. Prints `{"spark_version", "rows", "seconds": [..], "counts": {"0": ..}}`.
+The start of the JVM and a warm-up (a small aggregation, and one row of this state) are not measured.
+Prints `{"spark_version", "rows", "seconds": [..], "counts": {"0": ..}}`.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ def main() -> None:
         counts = count(spark, options.checkpoint, options.operator)
         seconds.append(round(time.perf_counter() - began, 3))
     ordered = {k: counts[k] for k in sorted(counts, key=int)}
-    print(json.dumps({
-        "spark_version": spark.version,
-        "rows": sum(counts.values()),
-        "seconds": seconds,
-        "counts": ordered,
-    }))
+    print(
+        json.dumps(
+            {
+                "spark_version": spark.version,
+                "rows": sum(counts.values()),
+                "seconds": seconds,
+                "counts": ordered,
+            }
+        )
+    )
     spark.stop()
 
 

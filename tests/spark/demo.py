@@ -54,14 +54,16 @@ def rows(batch: int, count: int, side: int) -> Iterator[dict[str, Any]]:
     """One side's rows of a batch. Other accounts follow a long-tailed distribution."""
     rng = random.Random(batch * 2 + side)
     for i in range(count):
-        account = HOT if rng.random() < HOT_SHARE else f"acct-{int(rng.paretovariate(0.6)) % ACCOUNTS}"
-        if account == HOT or rng.random() < 0.55:
-            name = account
+        draw = rng.random()
+        if draw < HOT_SHARE:
+            account = HOT
+        elif draw < 0.7:
+            account = f"acct-{int(rng.paretovariate(0.6)) % ACCOUNTS}"
         else:
-            name = f"acct-{rng.randrange(ACCOUNTS)}"
+            account = f"acct-{rng.randrange(ACCOUNTS)}"
         yield {
             "id": batch * 10_000 + i,
-            "account_id": name,
+            "account_id": account,
             "ts": feeds.at((batch + i / count) * MINUTES),
             "amount": rng.randrange(1, 300),
         }
@@ -77,9 +79,8 @@ def query(spark: SparkSession) -> DataFrame:
 
     near = "o_account_id = p_account_id AND p_ts BETWEEN o_ts AND o_ts + INTERVAL 1 MINUTE"
     joined = side("orders", "o").join(side("payments", "p"), F.expr(near), "inner")
-    return (
-        joined.groupBy(F.window("o_ts", "10 minutes"), "o_account_id")
-        .agg(F.sum("p_amount").alias("paid"), F.count("*").alias("payments"))
+    return joined.groupBy(F.window("o_ts", "10 minutes"), "o_account_id").agg(
+        F.sum("p_amount").alias("paid"), F.count("*").alias("payments")
     )
 
 
@@ -94,7 +95,8 @@ class Recorder:
         """Attribute everything new to `batch`; nothing may have changed or gone."""
         now = {
             p.relative_to(CHECKPOINT).as_posix(): p.stat().st_mtime_ns
-            for p in CHECKPOINT.rglob("*") if p.is_file() and not p.name.startswith(".")
+            for p in CHECKPOINT.rglob("*")
+            if p.is_file() and not p.name.startswith(".")
         }
         gone = set(self.seen) - set(now)
         changed = [name for name, stamp in self.seen.items() if now.get(name, stamp) != stamp]
@@ -120,8 +122,12 @@ def build(spark: SparkSession) -> Recorder:
             payments.add([rows(number, count, 1)])
             if running is None:
                 running = (
-                    query(spark).writeStream.format("noop").outputMode("append").queryName("checkout-payments")
-                    .option("checkpointLocation", str(CHECKPOINT)).start()
+                    query(spark)
+                    .writeStream.format("noop")
+                    .outputMode("append")
+                    .queryName("checkout-payments")
+                    .option("checkpointLocation", str(CHECKPOINT))
+                    .start()
                 )
             running.processAllAvailable()
             recorder.record(number + shift, "data")
@@ -130,7 +136,7 @@ def build(spark: SparkSession) -> Recorder:
         session.unload_state(spark)
 
     run(0, BATCHES_BEFORE, ROWS_BEFORE, 0)
-    # Maintenance may have uploaded a last snapshot after the listing: it belongs to the next entry.
+    # What maintenance uploaded after the last listing goes to the next entry.
     spark._streamingCheckpointManager.repartition(str(CHECKPOINT), AFTER)
     recorder.record(BATCHES_BEFORE, "repartition")
     run(BATCHES_BEFORE, BATCHES_AFTER, ROWS_AFTER, 1)

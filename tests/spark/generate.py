@@ -34,8 +34,14 @@ def spawn(version: str, args: list[str]) -> int:
     if not python.exists():
         print(f"no environment for Spark {version} at {python.parent.parent}; use generate.sh", file=sys.stderr)
         return 3
-    env = {**os.environ, "PYTHONPATH": str(HERE), "TZ": "UTC", "PYSPARK_PYTHON": str(python),
-           "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(HERE),
+        "TZ": "UTC",
+        "PYSPARK_PYTHON": str(python),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONWARNINGS": "ignore",
+    }
     env.pop("SPARK_HOME", None)
     return subprocess.run([str(python), str(HERE / "generate.py"), *args], env=env, check=False).returncode
 
@@ -43,7 +49,14 @@ def spawn(version: str, args: list[str]) -> int:
 def brief() -> str:
     """The current error with the frames of this program, and without pages of JVM frames."""
     lines = traceback.format_exc().splitlines()
-    telling = [t for t in lines if not t.startswith("\torg.apache") and not t.startswith("\tat ") and not t.startswith("\t\tat ") and "site-packages" not in t]
+    telling = [
+        t
+        for t in lines
+        if not t.startswith("\torg.apache")
+        and not t.startswith("\tat ")
+        and not t.startswith("\t\tat ")
+        and "site-packages" not in t
+    ]
     return "\n".join(line[:300] for line in telling[:40])
 
 
@@ -114,8 +127,17 @@ def main() -> int:
         from sparkfix import registry
 
         for made in registry.load().values():
-            print(json.dumps({"case": made.name, "versions": made.versions, "base": made.base,
-                              "smoke": made.smoke, "description": made.description}))
+            print(
+                json.dumps(
+                    {
+                        "case": made.name,
+                        "versions": made.versions,
+                        "base": made.base,
+                        "smoke": made.smoke,
+                        "description": made.description,
+                    }
+                )
+            )
         return 0
     options.versions = options.versions or ([READER_VERSION] if options.smoke else list(VERSIONS))
     options.out = options.out.resolve()

@@ -130,8 +130,12 @@ class Context:
 
 
 OPERATOR_FIELDS = (
-    "operatorName", "numRowsTotal", "numRowsUpdated", "numRowsRemoved",
-    "numShufflePartitions", "numStateStoreInstances",
+    "operatorName",
+    "numRowsTotal",
+    "numRowsUpdated",
+    "numRowsRemoved",
+    "numShufflePartitions",
+    "numStateStoreInstances",
 )
 
 

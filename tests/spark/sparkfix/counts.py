@@ -17,8 +17,10 @@ RAW = "_readAllColumnFamilies"
 """Internal option of the `statestore` source (4.2+): every column family, as raw bytes."""
 
 JOIN_STORES = (
-    "left-keyToNumValues", "left-keyWithIndexToValue",
-    "right-keyToNumValues", "right-keyWithIndexToValue",
+    "left-keyToNumValues",
+    "left-keyWithIndexToValue",
+    "right-keyToNumValues",
+    "right-keyWithIndexToValue",
 )
 JSON_OPTIONS = {
     "ignoreNullFields": "false",
@@ -93,9 +95,7 @@ class Reader:
 
     def schemas(self, operator: int, store: str) -> list[dict[str, Any]]:
         """Key and value schema of every family, parsed by Spark from its schema files."""
-        checker = session.scala_object(
-            self.spark, session.STATE_PACKAGE + ".StateSchemaCompatibilityChecker"
-        )
+        checker = session.scala_object(self.spark, session.STATE_PACKAGE + ".StateSchemaCompatibilityChecker")
         found: dict[str, dict[str, Any]] = {}
         for path in schema_files(self.checkpoint, operator, store):
             stream = self._open(path)
@@ -131,16 +131,27 @@ class Reader:
         )
         found = frame.collect()
         for row in sorted(found, key=lambda r: (r[0], r[1], r[2], r[3] or "")):
-            yield json.dumps({
-                "kind": "raw", "batch": batch, "operator": operator, "store": store,
-                "family": row[0], "partition": row[1], "key": row[2], "value": row[3],
-            })
+            yield json.dumps(
+                {
+                    "kind": "raw",
+                    "batch": batch,
+                    "operator": operator,
+                    "store": store,
+                    "family": row[0],
+                    "partition": row[1],
+                    "key": row[2],
+                    "value": row[3],
+                }
+            )
 
     def decoded(self, operator: int, batch: int, label: str, **options: Any) -> Iterator[str]:
         """Rows as the ordinary reader shows them, every column as JSON."""
         frame = self.load(operatorId=operator, batchId=batch, **options)
         columns = [c for c in frame.columns if c != "partition_id"]
-        texts = [F.to_json(F.struct(_declared(frame, c) if "joinSide" in options else c), JSON_OPTIONS).alias(c) for c in columns]
+        texts = [
+            F.to_json(F.struct(_declared(frame, c) if "joinSide" in options else c), JSON_OPTIONS).alias(c)
+            for c in columns
+        ]
         found = frame.select("partition_id", *texts).collect()
         head = json.dumps({"kind": "decoded", "batch": batch, "operator": operator, "what": label})[:-1]
         for row in sorted(found, key=lambda r: tuple(str(x) for x in r)):

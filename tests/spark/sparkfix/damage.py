@@ -121,7 +121,8 @@ def make(spark: SparkSession, made: Case, version: str, out: Path) -> list[str]:
     result["expect"] = {
         "findings": damage.findings,
         "unreadable_partitions": sorted(
-            [o, s, p] for o, s, p, batches in damage.unreadable
+            [o, s, p]
+            for o, s, p, batches in damage.unreadable
             if batches is None or told["last_committed_batch"] in batches
         ),
     }
@@ -133,7 +134,8 @@ def make(spark: SparkSession, made: Case, version: str, out: Path) -> list[str]:
 def remaining(entry: dict[str, Any], damage: Damage) -> dict[str, Any]:
     """One entry of `counts` without the partitions that cannot be read at its batch."""
     gone = {
-        str(p) for o, s, p, batches in damage.unreadable
+        str(p)
+        for o, s, p, batches in damage.unreadable
         if (o, s) == (entry["operator"], entry["store"]) and (batches is None or entry["batch"] in batches)
     }
     families = {
@@ -157,9 +159,7 @@ def rows_left(base: Path, result: dict[str, Any], damage: Damage) -> list[str]:
     return kept
 
 
-def ask_spark(
-    spark: SparkSession, checkpoint: Path, result: dict[str, Any], damage: Damage
-) -> tuple[str, list[str]]:
+def ask_spark(spark: SparkSession, checkpoint: Path, result: dict[str, Any], damage: Damage) -> tuple[str, list[str]]:
     """What Spark's reader says of the damaged copy, and warnings where that contradicts the case."""
     wanted = [e for e in result["counts"] if e["batch"] == result["last_committed_batch"]]
     if not wanted:

@@ -68,11 +68,13 @@ def describe(checkpoint: Path) -> dict[str, Any]:
     for batch in offsets:
         count = partitions(checkpoint, batch)
         before = partitions(checkpoint, batch - 1) if batch - 1 in offsets else None
-        history.append({
-            "batch": batch,
-            "partitions": count,
-            "repartition": None not in (count, before) and count != before,
-        })
+        history.append(
+            {
+                "batch": batch,
+                "partitions": count,
+                "repartition": None not in (count, before) and count != before,
+            }
+        )
     known = [h for h in history if h["partitions"] is not None]
     valid = [h for h in known if committed is not None and h["batch"] <= committed]
     in_force = (valid or known or [None])[-1]
@@ -95,9 +97,7 @@ def describe(checkpoint: Path) -> dict[str, Any]:
     }
 
 
-def status(
-    checkpoint: Path, planned: int | None, committed: int | None, history: list[dict[str, Any]]
-) -> str:
+def status(checkpoint: Path, planned: int | None, committed: int | None, history: list[dict[str, Any]]) -> str:
     """How far the query got."""
     if planned is None and committed is None:
         return "no_batch" if (checkpoint / "metadata").exists() else "empty"

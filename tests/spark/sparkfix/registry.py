@@ -9,8 +9,18 @@ from dataclasses import dataclass, field
 from sparkfix import READER_VERSION, VERSIONS
 
 MODULES = (
-    "aggregation", "keys", "dedup", "join", "pandas_state", "tws", "chained",
-    "hdfs", "formats", "sources", "repartition", "broken",
+    "aggregation",
+    "keys",
+    "dedup",
+    "join",
+    "pandas_state",
+    "tws",
+    "chained",
+    "hdfs",
+    "formats",
+    "sources",
+    "repartition",
+    "broken",
 )
 
 
@@ -69,6 +79,7 @@ def derived(name: str, description: str, base: str, version: str = READER_VERSIO
 
 
 def _register(new: Case) -> None:
+    new.build.__doc__ = new.build.__doc__ or new.description
     if new.name in CASES:
         raise ValueError(f"case {new.name} is announced twice")
     CASES[new.name] = new

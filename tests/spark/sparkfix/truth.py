@@ -82,7 +82,8 @@ def count(spark: SparkSession, home: Path, truth: dict[str, Any], may_fail: bool
     raw = truth["provider"] == "rocksdb"
     truth["truth_from"] = f"Spark {READER_VERSION}, statestore source " + (
         "with _readAllColumnFamilies: rows = distinct key_bytes, elements = returned rows"
-        if raw else "per store (the raw reader refuses this provider): rows = distinct keys"
+        if raw
+        else "per store (the raw reader refuses this provider): rows = distinct keys"
     )
     # The reader does not take the checkpoint format from the commit log: it needs the session setting.
     spark.conf.set(confs.CHECKPOINT_FORMAT, str(truth["state_checkpoint_format"]))
@@ -91,7 +92,8 @@ def count(spark: SparkSession, home: Path, truth: dict[str, Any], may_fail: bool
     truth["state_metadata"] = None if borrowed else metadata
     if borrowed:
         truth["truth_from"] += (
-            f"; on a copy with the operator metadata files of {truth['case']}-{READER_VERSION}, since this release writes none"
+            f"; on a copy with the operator metadata files of {truth['case']}-{READER_VERSION}, "
+            "since this release writes none"
         )
     stores = [(m["operatorId"], m["operatorName"], m["stateStoreName"]) for m in metadata]
     for operator, _, store in stores:
@@ -158,9 +160,7 @@ def bounded(home: Path, partitions: int) -> Path:
     Directories that a shrink left behind make Spark's reader fail, so the truth is read without them.
     """
     checkpoint = home / "checkpoint"
-    extra = [
-        p for p in (checkpoint / "state").glob("*/*") if p.name.isdigit() and int(p.name) >= partitions
-    ]
+    extra = [p for p in (checkpoint / "state").glob("*/*") if p.name.isdigit() and int(p.name) >= partitions]
     if not extra:
         return checkpoint
     copy = home / f"bounded-{partitions}"
@@ -173,9 +173,7 @@ def bounded(home: Path, partitions: int) -> Path:
 
 def total_elements(found: list[dict[str, Any]]) -> int:
     """Elements over all stores, families and partitions."""
-    return sum(
-        p["elements"] for s in found for f in s["families"].values() for p in f["partitions"].values()
-    )
+    return sum(p["elements"] for s in found for f in s["families"].values() for p in f["partitions"].values())
 
 
 def decoded(reader: Reader, entry: dict[str, Any], metadata: list[dict[str, Any]]) -> list[str]:

@@ -23,15 +23,19 @@ def windowed(ctx: Context, minutes: int = 5) -> DataFrame:
     )
 
 
-@case("agg-window-hot", "windowed aggregation with a hot account, a snapshot at every batch (changelog off)",
-      smoke=True)
+@case(
+    "agg-window-hot", "windowed aggregation with a hot account, a snapshot at every batch (changelog off)", smoke=True
+)
 def agg_window_hot(ctx: Context) -> None:
     ctx.feed().add(events(11))
     ctx.run(windowed(ctx), "update")
 
 
-@case("agg-window-changelog", "windowed aggregation, changelogs with snapshots every few batches and some beyond",
-      smoke=True)
+@case(
+    "agg-window-changelog",
+    "windowed aggregation, changelogs with snapshots every few batches and some beyond",
+    smoke=True,
+)
 def agg_window_changelog(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
     ctx.feed().add(events(13))
@@ -54,8 +58,7 @@ def agg_format2_changelog(ctx: Context) -> None:
     ctx.run(windowed(ctx), "update")
 
 
-@case("agg-restarts", "keyed aggregation that was restarted with changelogs on, off and on again",
-      ("3.5.9", "4.3.0"))
+@case("agg-restarts", "keyed aggregation that was restarted with changelogs on, off and on again", ("3.5.9", "4.3.0"))
 def agg_restarts(ctx: Context) -> None:
     def keyed() -> DataFrame:
         return ctx.stream().groupBy("account_id").agg(F.count("*").alias("n"), F.max("amount").alias("top"))
@@ -81,7 +84,13 @@ def agg_no_snapshot(ctx: Context) -> None:
 
 @case("agg-retained", "few batches retained: old offsets, commits and snapshots are gone", ("3.5.9", "4.3.0"))
 def agg_retained(ctx: Context) -> None:
-    ctx.conf({confs.CHANGELOG: True, confs.MIN_DELTAS: 2, "spark.sql.streaming.minBatchesToRetain": 3,
-              "spark.sql.streaming.ratioExtraSpaceAllowedInCheckpoint": 0})
+    ctx.conf(
+        {
+            confs.CHANGELOG: True,
+            confs.MIN_DELTAS: 2,
+            "spark.sql.streaming.minBatchesToRetain": 3,
+            "spark.sql.streaming.ratioExtraSpaceAllowedInCheckpoint": 0,
+        }
+    )
     ctx.feed().add(events(14))
     ctx.run(windowed(ctx), "update", linger=2.5)

@@ -55,8 +55,11 @@ def pending_first(ctx: Context) -> None:
     ctx.run(windowed(ctx), "update", sink=fail_at(0), fails=True)
 
 
-@case("pending-format2", "the sink failed in the last batch, state checkpoint format 2: its files have ids "
-      "that no commit names", NEWEST)
+@case(
+    "pending-format2",
+    "the sink failed in the last batch, state checkpoint format 2: its files have ids that no commit names",
+    NEWEST,
+)
 def pending_format2(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True, confs.CHECKPOINT_FORMAT: 2})
     ctx.feed().add(events(6))
@@ -129,8 +132,11 @@ def state_ahead(d: Damage) -> None:
     d.find("state_newer_than_commits")
 
 
-@derived("unfinished-repartition-crash", "a repartition that crashed before its commit: new snapshots are written",
-         "resized-agg-last")
+@derived(
+    "unfinished-repartition-crash",
+    "a repartition that crashed before its commit: new snapshots are written",
+    "resized-agg-last",
+)
 def repartition_crash(d: Damage) -> None:
     d.delete(f"commits/{d.last}")
     d.find("unfinished_repartition", f"offsets/{d.last}")
@@ -179,7 +185,9 @@ def zip_missing(d: Damage) -> None:
     d.lose(0, batches=[d.last])
 
 
-@derived("broken-sst-missing", "a table file of the newest snapshot of partition 4 is missing, no changelogs", SNAPSHOTS)
+@derived(
+    "broken-sst-missing", "a table file of the newest snapshot of partition 4 is missing, no changelogs", SNAPSHOTS
+)
 def sst_missing(d: Damage) -> None:
     name = dfs_names(d, d.newest(4))[-1]
     file = d.relative(d.store(4) / "SSTs" / name)
@@ -197,8 +205,11 @@ def sst_truncated(d: Damage) -> None:
     d.lose(4, batches=users(d, 4, name))
 
 
-@derived("broken-sst-missing-recoverable", "a table file of the newest snapshot of partition 4 is missing, but an "
-         "older snapshot and changelogs reach back", CHANGELOG)
+@derived(
+    "broken-sst-missing-recoverable",
+    "a table file of the newest snapshot of partition 4 is missing, but an older snapshot and changelogs reach back",
+    CHANGELOG,
+)
 def sst_missing_recoverable(d: Damage) -> None:
     file = d.relative(d.store(4) / "SSTs" / dfs_names(d, d.newest(4))[-1])
     d.delete(file)
@@ -222,7 +233,9 @@ def changelog_harmless(d: Damage) -> None:
     d.find("missing_changelog_harmless", file)
 
 
-@derived("broken-changelog-missing", "the last changelog of partition 1, above its newest snapshot, is missing", CHANGELOG)
+@derived(
+    "broken-changelog-missing", "the last changelog of partition 1, above its newest snapshot, is missing", CHANGELOG
+)
 def changelog_missing(d: Damage) -> None:
     file = d.relative(d.store(1) / f"{d.last + 1}.changelog")
     d.delete(file)
@@ -246,7 +259,9 @@ def changelog_zero(d: Damage) -> None:
     d.lose(2, batches=[d.last])
 
 
-@derived("broken-checksum", "a changelog does not fit Spark's checksum file beside it (format 2)", "agg-format2-changelog")
+@derived(
+    "broken-checksum", "a changelog does not fit Spark's checksum file beside it (format 2)", "agg-format2-changelog"
+)
 def checksum(d: Damage) -> None:
     file = d.newest(1, "*.changelog")
     d.flip(file, 0.8, 1)
@@ -322,7 +337,9 @@ def hdfs_delta_truncated(d: Damage) -> None:
     d.lose(3, batches=[d.last])
 
 
-@derived("broken-hdfs-snapshot-zero", "the newest snapshot of partition 0 has no bytes; all deltas are there", "hdfs-agg")
+@derived(
+    "broken-hdfs-snapshot-zero", "the newest snapshot of partition 0 has no bytes; all deltas are there", "hdfs-agg"
+)
 def hdfs_snapshot_zero(d: Damage) -> None:
     file = d.newest(0, "*.snapshot")
     d.truncate(file, 0)

@@ -16,8 +16,11 @@ def dedup(ctx: Context) -> None:
     ctx.run(ctx.stream().dropDuplicates(["account_id", "amount"]))
 
 
-@case("dedup-watermark", "dropDuplicates with the event time among the columns, expired by the watermark",
-      ("3.5.9", "4.3.0"))
+@case(
+    "dedup-watermark",
+    "dropDuplicates with the event time among the columns, expired by the watermark",
+    ("3.5.9", "4.3.0"),
+)
 def dedup_watermark(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
     ctx.feed().add(events(8))

@@ -38,8 +38,12 @@ def hdfs_session(ctx: Context) -> None:
     ctx.run(frame, "append")
 
 
-@case("hdfs-dedup", "dropDuplicatesWithinWatermark on the HDFS-backed provider, Hadoop sidecars kept",
-      ("4.3.0",), keep_crc=True)
+@case(
+    "hdfs-dedup",
+    "dropDuplicatesWithinWatermark on the HDFS-backed provider, Hadoop sidecars kept",
+    ("4.3.0",),
+    keep_crc=True,
+)
 def hdfs_dedup(ctx: Context) -> None:
     use_hdfs(ctx)
     ctx.feed().add(events(6))

@@ -53,8 +53,13 @@ def count_with_event_timeout(key: tuple, frames: Iterator[Any], state: Any) -> I
 def pandas_state(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True, confs.PARTITIONS: 3})
     ctx.feed().add(events(4))
-    frame = ctx.stream().groupBy("account_id").applyInPandasWithState(
-        count_payments, "account_id string, n long", "n int, last string", "update", GroupStateTimeout.NoTimeout)
+    frame = (
+        ctx.stream()
+        .groupBy("account_id")
+        .applyInPandasWithState(
+            count_payments, "account_id string, n long", "n int, last string", "update", GroupStateTimeout.NoTimeout
+        )
+    )
     ctx.run(frame, "update")
 
 
@@ -62,7 +67,16 @@ def pandas_state(ctx: Context) -> None:
 def pandas_state_timeout(ctx: Context) -> None:
     ctx.conf({confs.PARTITIONS: 3})
     ctx.feed().add(events(6, accounts=25))
-    frame = ctx.stream().withWatermark("ts", "2 minutes").groupBy("account_id").applyInPandasWithState(
-        count_with_event_timeout, "account_id string, n long", "n int, last string", "update",
-        GroupStateTimeout.EventTimeTimeout)
+    frame = (
+        ctx.stream()
+        .withWatermark("ts", "2 minutes")
+        .groupBy("account_id")
+        .applyInPandasWithState(
+            count_with_event_timeout,
+            "account_id string, n long",
+            "n int, last string",
+            "update",
+            GroupStateTimeout.EventTimeTimeout,
+        )
+    )
     ctx.run(frame, "update")

@@ -43,8 +43,11 @@ def resized_agg_format2(ctx: Context) -> None:
     ctx.run(windowed(ctx, 30), "update")
 
 
-@case("resized-setting-ignored", "after a resize the session asks for state checkpoint format 2: the engine keeps 1",
-      ("4.3.0",))
+@case(
+    "resized-setting-ignored",
+    "after a resize the session asks for state checkpoint format 2: the engine keeps 1",
+    ("4.3.0",),
+)
 def resized_setting_ignored(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
     ctx.feed().add(events(4))
@@ -55,8 +58,12 @@ def resized_setting_ignored(ctx: Context) -> None:
     ctx.run(windowed(ctx, 30), "update")
 
 
-@case("resized-format-switch", "a resize of a checkpoint with a named sink switches the state to checkpoint format 2 "
-      "in mid-life (the error text of the first attempt asks for the setting 3)", ("4.3.0",))
+@case(
+    "resized-format-switch",
+    "a resize of a checkpoint with a named sink switches the state to checkpoint format 2 "
+    "in mid-life (the error text of the first attempt asks for the setting 3)",
+    ("4.3.0",),
+)
 def resized_format_switch(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True, confs.SINK_EVOLUTION: True})
 
@@ -93,8 +100,12 @@ def resized_join_v2(ctx: Context) -> None:
     ctx.run(joined(ctx, "inner"))
 
 
-@case("resized-join-v4", "stream-stream join format 4 resized 5 to 8: Spark corrupts it silently", ("4.3.0",),
-      truth_may_fail=True)
+@case(
+    "resized-join-v4",
+    "stream-stream join format 4 resized 5 to 8: Spark corrupts it silently",
+    ("4.3.0",),
+    truth_may_fail=True,
+)
 def resized_join_v4(ctx: Context) -> None:
     ctx.conf({confs.JOIN_FORMAT: 4, confs.CHANGELOG: True})
     feed_join(ctx, 3)
@@ -123,8 +134,12 @@ def resized_dedup(ctx: Context) -> None:
         ctx.run(ctx.stream().dropDuplicates(["account_id", "amount"]))
 
 
-@case("resized-no-keys", "an aggregate without keys resized 5 to 8: its one row moved and is never found again",
-      ("4.3.0",), truth_may_fail=True)
+@case(
+    "resized-no-keys",
+    "an aggregate without keys resized 5 to 8: its one row moved and is never found again",
+    ("4.3.0",),
+    truth_may_fail=True,
+)
 def resized_no_keys(ctx: Context) -> None:
     from pyspark.sql import functions as F
 
@@ -138,8 +153,12 @@ def resized_no_keys(ctx: Context) -> None:
     ctx.run(totals(), "complete")
 
 
-@case("unfinished-repartition", "a repartition that failed after it had written its offset entry "
-      "(session setting of the checkpoint format did not match)", RESIZABLE)
+@case(
+    "unfinished-repartition",
+    "a repartition that failed after it had written its offset entry "
+    "(session setting of the checkpoint format did not match)",
+    RESIZABLE,
+)
 def unfinished_repartition(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
     ctx.feed().add(events(4))
@@ -148,8 +167,11 @@ def unfinished_repartition(ctx: Context) -> None:
     ctx.repartition(8, fails=True)
 
 
-@case("unfinished-repartition-limit", "a repartition of a query with a streaming limit: refused half way, for good",
-      ("4.3.0",))
+@case(
+    "unfinished-repartition-limit",
+    "a repartition of a query with a streaming limit: refused half way, for good",
+    ("4.3.0",),
+)
 def unfinished_repartition_limit(ctx: Context) -> None:
     ctx.feed().add(events(3))
     ctx.run(ctx.stream().limit(50))

@@ -16,8 +16,12 @@ from sparkfix.registry import case
 NEWEST = ("4.3.0",)
 
 
-@case("stateless", "a query without state that ran 13 batches (its source log has a compact file)",
-      ("3.5.9", "4.3.0"), smoke=True)
+@case(
+    "stateless",
+    "a query without state that ran 13 batches (its source log has a compact file)",
+    ("3.5.9", "4.3.0"),
+    smoke=True,
+)
 def stateless(ctx: Context) -> None:
     ctx.feed().add(events(13, 5))
     ctx.run(ctx.stream().where("amount > 100"))
@@ -33,8 +37,11 @@ def stateless_file_sink(ctx: Context) -> None:
 @case("rate-source", "an aggregation over the rate source into a memory sink", ("3.5.9", "4.3.0"))
 def rate_source(ctx: Context) -> None:
     frame = (
-        ctx.spark.readStream.format("rate").option("rowsPerSecond", 20).load()
-        .groupBy((F.col("value") % 12).alias("bucket")).agg(F.count("*").alias("n"))
+        ctx.spark.readStream.format("rate")
+        .option("rowsPerSecond", 20)
+        .load()
+        .groupBy((F.col("value") % 12).alias("bucket"))
+        .agg(F.count("*").alias("n"))
     )
     run_for(ctx, frame, 6, "update", lambda w: w.format("memory").queryName("rates"))
 
@@ -43,7 +50,9 @@ def rate_source(ctx: Context) -> None:
 def rate_micro_batch(ctx: Context) -> None:
     ctx.feed().add(events(3, 10))
     rate = (
-        ctx.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+        ctx.spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", 10)
+        .load()
         .select(F.concat(F.lit("acct-"), F.col("value") % 9).alias("account_id"))
     )
     frame = ctx.stream().select("account_id").union(rate).groupBy("account_id").count()
@@ -57,7 +66,8 @@ def run_for(ctx: Context, frame: Any, seconds: float, mode: str, sink: Any) -> N
     from sparkfix import session
 
     query = sink(
-        frame.writeStream.outputMode(mode).option("checkpointLocation", str(ctx.checkpoint))
+        frame.writeStream.outputMode(mode)
+        .option("checkpointLocation", str(ctx.checkpoint))
         .trigger(processingTime="1500 milliseconds")
     ).start()
     time.sleep(seconds)
