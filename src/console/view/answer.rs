@@ -42,10 +42,9 @@ fn overview(data: &Data, symbols: &Symbols) -> Row {
     let most = data.stores.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     if let Some(store) = most.filter(|store| ratio(store) > SKEWED) {
         let several = data.stores.len() > 1;
-        let place =
-            Row::of(format!("op {} {}: ", store.key.operator, store.key.store), Role::Muted);
+        let place = format!("  op {} {}", store.key.operator, store.key.store);
         let answer = spread(store, Metric::Rows, symbols);
-        return if several { place.joined(answer) } else { answer };
+        return if several { answer.with(place, Role::Muted) } else { answer };
     }
     if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Warning) {
         return headline(finding);
@@ -120,7 +119,7 @@ fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> R
     let ratio_text = format::ratio(ratio);
     let mut row = if ratio > SKEWED {
         Row::of(
-            format!("Partition {id} holds {share} of the {word}: {ratio_text} {times} the mean."),
+            format!("Partition {id} holds {share} of the {word}, {ratio_text} {times} the mean."),
             Role::Warning,
         )
     } else {
