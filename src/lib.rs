@@ -10,9 +10,14 @@
 )]
 
 pub mod analysis;
+pub mod checkpoint;
+pub mod cli;
 pub mod console;
+pub mod demo;
 pub mod diagnosis;
 pub mod reader;
 pub mod report;
+pub mod state;
+pub mod storage;
 pub mod task;
 pub mod units;

@@ -1,11 +1,16 @@
 //! From a checkpoint's address to reports: the one door that the command line and the
 //! console use. It joins storage, checkpoint, state and analysis, and knows no terminal.
 
+mod build;
+mod checkpoint;
+
 use std::sync::Arc;
 
 use crate::report::{InspectReport, PartitionsReport};
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
+
+pub use checkpoint::CheckpointReader;
 
 /// How deep to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

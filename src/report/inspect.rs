@@ -143,9 +143,9 @@ pub struct StoreReport {
     pub bytes: Bytes,
     /// Largest partition divided by the mean, by rows; `None` when unknown or empty.
     pub max_over_mean: Option<f64>,
-    /// Key schema of the `default` (else first) family, as Spark's StructType JSON.
+    /// Key schema of the `default` (else first) family, as Spark's `StructType` JSON.
     pub key_schema: Option<serde_json::Value>,
-    /// Value schema of the `default` (else first) family, as Spark's StructType JSON.
+    /// Value schema of the `default` (else first) family, as Spark's `StructType` JSON.
     pub value_schema: Option<serde_json::Value>,
 }
 
@@ -158,8 +158,8 @@ pub struct ColumnFamilyReport {
     pub internal: bool,
     /// Spark's key encoder (`NoPrefixKeyStateEncoderSpec`, …), where the schema file tells it.
     pub key_encoder: Option<String>,
-    /// Key schema as Spark's StructType JSON.
+    /// Key schema as Spark's `StructType` JSON.
     pub key_schema: Option<serde_json::Value>,
-    /// Value schema as Spark's StructType JSON.
+    /// Value schema as Spark's `StructType` JSON.
     pub value_schema: Option<serde_json::Value>,
 }

@@ -1,0 +1,255 @@
+//! The first line of a report: what matters most, in one sentence.
+//!
+//! Errors come first, then where the query stands, then how the state is spread. Must not
+//! know about the terminal.
+
+use super::look::Role;
+use super::number::{bytes, count, percent, ratio};
+use super::text;
+use crate::analysis::Distribution;
+use crate::diagnosis::{Finding, Severity};
+use crate::reader::Observation;
+use crate::report::{InspectReport, OperatorPartitions, PartitionReport, Status, StorePartitions};
+use crate::units::Bytes;
+
+/// From this many times the mean on, the largest partition is the one slow task of a stage.
+const HOT: f64 = 3.0;
+/// Up to this many times the mean a spread is as even as hashing makes it.
+const EVEN: f64 = 1.5;
+/// With fewer rows than this per partition, chance alone makes one partition the largest.
+const ROWS_TO_JUDGE: f64 = 10.0;
+/// With fewer bytes than this per partition, the files' own overhead is most of them.
+const BYTES_TO_JUDGE: f64 = 65_536.0;
+
+/// What the spread of a store is judged by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Judged<'a> {
+    /// The rows of the partitions whose rows are known.
+    Rows(&'a Distribution),
+    /// The bytes, where no partition's rows are known.
+    Bytes(&'a Distribution),
+    /// There is nothing to judge.
+    Nothing,
+}
+
+impl<'a> Judged<'a> {
+    pub(crate) fn of(store: &'a StorePartitions) -> Self {
+        match (&store.skew.rows, &store.skew.bytes) {
+            (Some(rows), _) => Self::Rows(rows),
+            (None, Some(bytes)) => Self::Bytes(bytes),
+            (None, None) => Self::Nothing,
+        }
+    }
+
+    pub(crate) fn distribution(self) -> Option<&'a Distribution> {
+        match self {
+            Self::Rows(distribution) | Self::Bytes(distribution) => Some(distribution),
+            Self::Nothing => None,
+        }
+    }
+
+    /// What a partition has of it.
+    pub(crate) fn measure(self, partition: &PartitionReport) -> Option<u64> {
+        match self {
+            Self::Rows(_) => partition.rows,
+            Self::Bytes(_) => Some(partition.bytes.0),
+            Self::Nothing => None,
+        }
+    }
+
+    /// How it is spread.
+    pub(crate) fn spread(self) -> Spread {
+        let enough = match self {
+            Self::Rows(_) => ROWS_TO_JUDGE,
+            Self::Bytes(_) => BYTES_TO_JUDGE,
+            Self::Nothing => return Spread::Nothing,
+        };
+        let Some(distribution) = self.distribution() else { return Spread::Nothing };
+        match distribution.max_over_mean {
+            None => Spread::Nothing,
+            Some(_) if distribution.mean < enough => Spread::TooLittle,
+            Some(ratio) if ratio >= HOT => Spread::Hot,
+            Some(ratio) if ratio > EVEN => Spread::Uneven,
+            Some(_) => Spread::Even,
+        }
+    }
+
+    fn ratio(self) -> f64 {
+        self.distribution().and_then(|distribution| distribution.max_over_mean).unwrap_or(0.0)
+    }
+
+    /// `842,113 rows`, `5.1 MB`.
+    fn total(self) -> String {
+        match self {
+            Self::Rows(rows) => format!("{} rows", count(rows.total)),
+            Self::Bytes(size) => bytes(Bytes(size.total)),
+            Self::Nothing => "nothing".to_owned(),
+        }
+    }
+}
+
+/// How a store's state is spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Spread {
+    /// Nothing in it, or nothing known.
+    Nothing,
+    /// Too little to call it skew.
+    TooLittle,
+    /// As even as hashing makes it.
+    Even,
+    /// The largest is noticeably larger.
+    Uneven,
+    /// The largest is what everyone waits for.
+    Hot,
+}
+
+impl Spread {
+    /// The role of a ratio in a table.
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::Hot => Role::Error,
+            Self::Uneven => Role::Warning,
+            Self::Nothing | Self::TooLittle | Self::Even => Role::Text,
+        }
+    }
+
+    /// The role of a sentence about it.
+    fn role_of_sentence(self) -> Role {
+        match self {
+            Self::Hot | Self::Uneven => self.role(),
+            Self::Nothing | Self::TooLittle | Self::Even => Role::Info,
+        }
+    }
+
+    /// A mark that survives without colour.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Hot => " !",
+            Self::Nothing | Self::TooLittle | Self::Even | Self::Uneven => "",
+        }
+    }
+}
+
+/// The sentence for a whole observation.
+pub(crate) fn of(observation: &Observation) -> (Role, String) {
+    trouble(observation).unwrap_or_else(|| of_stores(observation))
+}
+
+/// What matters more than how the state is spread, if anything does.
+pub(crate) fn trouble(observation: &Observation) -> Option<(Role, String)> {
+    let findings = findings(observation);
+    let error = findings.iter().find(|finding| finding.severity == Severity::Error);
+    match error {
+        Some(error) => {
+            let sentence = with_first(&text::clean(&error.summary), char::to_uppercase);
+            Some((Role::Error, format!("{sentence}.")))
+        }
+        None => of_status(&observation.inspect),
+    }
+}
+
+/// All findings of an observation, each once, most severe first.
+pub(crate) fn findings(observation: &Observation) -> Vec<&Finding> {
+    let mut all: Vec<&Finding> = Vec::new();
+    for finding in observation.inspect.findings.iter().chain(&observation.partitions.findings) {
+        if !all.contains(&finding) {
+            all.push(finding);
+        }
+    }
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    all
+}
+
+/// Where the query stands, when that is the news.
+fn of_status(report: &InspectReport) -> Option<(Role, String)> {
+    let planned = report.last_planned_batch.map_or_else(|| "?".to_owned(), |b| b.to_string());
+    let (role, sentence) = match report.status {
+        Status::Committed | Status::Pending if !report.stateful => {
+            (Role::Info, "The query keeps no state.".to_owned())
+        }
+        Status::Committed | Status::Pending => return None,
+        Status::UnfinishedRepartition => (
+            Role::Error,
+            format!("Batch {planned} is a resize that did not finish: set the same count again."),
+        ),
+        Status::NoBatch => {
+            (Role::Warning, "The query has started but never planned a batch.".to_owned())
+        }
+        Status::NoCommittedBatch => {
+            (Role::Warning, format!("Batch {planned} is planned; no batch has been committed yet."))
+        }
+        Status::Empty => (Role::Error, "There is nothing of a checkpoint here.".to_owned()),
+    };
+    Some((role, sentence))
+}
+
+/// The store with the worst spread.
+fn of_stores(observation: &Observation) -> (Role, String) {
+    let stores = observation
+        .partitions
+        .operators
+        .iter()
+        .flat_map(|operator| operator.stores.iter().map(move |store| (operator, store)));
+    let worst = stores.max_by(|(_, a), (_, b)| {
+        let (a, b) = (Judged::of(a), Judged::of(b));
+        a.spread().cmp(&b.spread()).then(a.ratio().total_cmp(&b.ratio()))
+    });
+    let Some((operator, store)) = worst else {
+        return (Role::Info, "Nothing of the state was read.".to_owned());
+    };
+    let judged = Judged::of(store);
+    let sentence = match judged.spread() {
+        Spread::Even => format!(
+            "The state is spread evenly: at most {} times the mean, in {}.",
+            ratio(judged.ratio()),
+            place(operator, store)
+        ),
+        Spread::TooLittle => "There is too little state to call its spread even or not.".to_owned(),
+        Spread::Nothing => "There are no rows that could be counted.".to_owned(),
+        Spread::Uneven | Spread::Hot => {
+            let sentence = with_first(&of_store(store), char::to_lowercase);
+            format!("In {}, {sentence}", place(operator, store))
+        }
+    };
+    (judged.spread().role_of_sentence(), sentence)
+}
+
+/// `operator 1 dedupe`, `operator 0 symmetricHashJoin left-keyToNumValues`.
+fn place(operator: &OperatorPartitions, store: &StorePartitions) -> String {
+    let name = text::clean(&operator.name);
+    match store.name.as_str() {
+        "default" => format!("operator {} {name}", operator.id),
+        store => format!("operator {} {name} {}", operator.id, text::clean(store)),
+    }
+}
+
+/// The sentence for one store.
+pub(crate) fn of_store(store: &StorePartitions) -> String {
+    let judged = Judged::of(store);
+    let Some((distribution, largest)) =
+        judged.distribution().and_then(|all| all.largest.first().map(|largest| (all, largest)))
+    else {
+        return "Nothing is known of its partitions.".to_owned();
+    };
+    if distribution.total == 0 {
+        return "It is empty.".to_owned();
+    }
+    let sentence = format!(
+        "Partition {} holds {} of {}, {} times the mean",
+        largest.partition,
+        percent(largest.share),
+        judged.total(),
+        ratio(judged.ratio()),
+    );
+    match judged.spread() {
+        Spread::TooLittle => format!("{sentence}; too little to call it skew."),
+        Spread::Even => format!("{sentence}: even."),
+        Spread::Nothing | Spread::Uneven | Spread::Hot => format!("{sentence}."),
+    }
+}
+
+/// `sentence` with its first letter changed by `change`.
+fn with_first<I: Iterator<Item = char>>(sentence: &str, change: fn(char) -> I) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| change(first).chain(chars).collect())
+}

@@ -1,0 +1,321 @@
+//! The command line as clap sees it: commands, options, and the help that teaches them.
+//!
+//! One struct per command, made from shared groups of options. What a command does is in
+//! the file of its name. Must not know about readers or reports.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use super::look::ColorChoice;
+use super::text;
+use crate::units::{BatchId, OperatorId};
+
+const LONG_ABOUT: &str = "\
+The operator console for stateful streaming queries: where the state is, which partition \
+is hot, and what is wrong. Reads Spark Structured Streaming checkpoints as they lie on \
+disk, without a JVM, and never writes to them.
+
+TARGET is the checkpoint directory of a query: the one with `offsets` and `commits` in it.";
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  statetop /data/ckpt/fraud_join
+      Watch a query in the console; ? shows the keys, q quits.
+  statetop demo
+      Watch a recorded query with a hot partition.
+  statetop inspect /data/ckpt/fraud_join
+      Is anything wrong, and where? Batches, state and findings on one page.
+  statetop partitions /data/ckpt/fraud_join --exact | head -20
+      Which partitions are the largest? Every row counted.
+  statetop partitions TARGET --operator 1 --format csv
+      One line per partition, for a spreadsheet.
+  statetop inspect TARGET --batch 1838 --format json
+      The state as it was after batch 1838, as far as the files reach.
+
+EXIT CODES:
+  0    read, and nothing is broken
+  1    read, and at least one finding is an error
+  2    wrong usage, or no such operator, store or batch
+  3    the target cannot be read
+  130  given up at Ctrl-C";
+
+const INSPECT_EXAMPLES: &str = "\
+EXAMPLES:
+  statetop inspect /data/ckpt/fraud_join
+  statetop inspect /data/ckpt/fraud_join --exact
+      Open every store and count, instead of taking the snapshots' own counts.
+  statetop inspect TARGET --format json | jq '.findings[].summary'
+  statetop inspect TARGET > report.txt || echo 'something is broken'";
+
+const PARTITIONS_EXAMPLES: &str = "\
+EXAMPLES:
+  statetop partitions /data/ckpt/fraud_join | head -20
+      Statistics and the largest partitions of the first store.
+  statetop partitions TARGET --operator dedupe --exact
+      Every row of one operator counted.
+  statetop partitions TARGET --format csv > partitions.csv
+  statetop partitions TARGET --format json | jq '.operators[].stores[].total'";
+
+const DEMO_EXAMPLES: &str = "\
+EXAMPLES:
+  statetop demo
+  statetop demo --speed 1s
+  statetop demo | less
+      The same report as a table.";
+
+const COLOR_HELP: &str = "When to use colours; auto honours NO_COLOR";
+
+/// Watch, inspect and measure the state of a streaming query.
+#[derive(Debug, Parser)]
+#[command(
+    name = "statetop",
+    version,
+    long_about = LONG_ABOUT,
+    after_help = "Try `statetop demo`, or --help for examples and exit codes.",
+    after_long_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    max_term_width = 80
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) console: ConsoleArgs,
+}
+
+/// What to do other than open the console.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch the bundled recording of a real query
+    #[command(after_long_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
+    /// Print the overview: batches, operators, stores, findings
+    #[command(after_long_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArgs),
+    /// Print how each store's state is spread over its partitions
+    #[command(after_long_help = PARTITIONS_EXAMPLES)]
+    Partitions(PartitionsArgs),
+}
+
+/// `statetop TARGET`.
+#[derive(Debug, Args)]
+pub(crate) struct ConsoleArgs {
+    /// The checkpoint directory of a query
+    ///
+    /// On a terminal it is opened in the console. With --format, or when the output goes to
+    /// a file or pipe, the overview is printed instead, as `statetop inspect` does.
+    #[arg(required = true)]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) screen: ScreenArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `statetop demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Time between two batches of the recording
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = interval)]
+    pub(crate) speed: Duration,
+    #[command(flatten)]
+    pub(crate) screen: ScreenArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `statetop inspect TARGET`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The checkpoint directory of a query
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `statetop partitions TARGET`.
+#[derive(Debug, Args)]
+pub(crate) struct PartitionsArgs {
+    /// The checkpoint directory of a query
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What to read and how deep.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct ReadArgs {
+    /// Show the state as this batch left it [default: the last committed batch]
+    #[arg(long, value_name = "N", value_parser = batch, allow_negative_numbers = true)]
+    pub(crate) batch: Option<BatchId>,
+    /// Only this stateful operator, by id (0 is nearest the sink) or by name
+    #[arg(long, value_name = "ID|NAME", value_parser = operator)]
+    pub(crate) operator: Option<OperatorArg>,
+    /// Only stores of this name, `default` for most operators
+    #[arg(long, value_name = "NAME")]
+    pub(crate) store: Option<String>,
+    /// Count every row: open the stores and replay changelogs
+    ///
+    /// Without it, row counts are what the newest snapshot of each partition says of itself,
+    /// which costs milliseconds; changelogs after the snapshot are not in them.
+    #[arg(long)]
+    pub(crate) exact: bool,
+}
+
+/// How the console looks and how often it reads.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Console")]
+pub(crate) struct ScreenArgs {
+    /// How often the console looks for new batches
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = interval)]
+    pub(crate) refresh: Duration,
+    /// A built-in theme by name, or a theme file
+    ///
+    /// Built in: default, light, high-contrast, colour-blind, mono.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) theme: Option<PathBuf>,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
+
+/// How plain output looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print in this format [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+    #[arg(long, value_name = "WHEN", default_value = "auto", help = COLOR_HELP)]
+    pub(crate) color: ColorChoice,
+}
+
+/// The answer to `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// The whole report; fields are documented in docs/json.md
+    Json,
+    /// One line per store, or per partition
+    Csv,
+}
+
+/// The answer to `--operator`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OperatorArg {
+    /// As `stateOperators` and the `state` directory number them.
+    Id(OperatorId),
+    /// As the physical plan calls it.
+    Name(String),
+}
+
+/// An error that names the likely mistake: clap takes a mistyped command for a target, and
+/// then complains about the target's second argument.
+pub(crate) fn friendlier(error: clap::Error, args: &[OsString]) -> clap::Error {
+    let second = error.get(ContextKind::InvalidSubcommand);
+    let first = args.iter().skip(1).find(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
+    let (ErrorKind::ArgumentConflict, Some(second), Some(first)) = (error.kind(), second, first)
+    else {
+        return error;
+    };
+    let mut command = Cli::command();
+    let commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let first = first.to_string_lossy();
+    let message = if commands.contains(&first.as_ref()) {
+        format!("options come after the command: statetop {first} ...")
+    } else {
+        format!(
+            "'{}' is not a command, and a target stands alone: '{second}' is too much\n\n  \
+             commands: {}",
+            text::clean(&first),
+            commands.join(", ")
+        )
+    };
+    command.error(ErrorKind::UnknownArgument, message)
+}
+
+fn batch(text: &str) -> Result<BatchId, String> {
+    text.parse().map(BatchId).map_err(|_| "a batch id is a whole number, such as 1841".to_owned())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "clap expects a Result")]
+fn operator(text: &str) -> Result<OperatorArg, String> {
+    Ok(text
+        .parse()
+        .map_or_else(|_| OperatorArg::Name(text.to_owned()), |id| OperatorArg::Id(OperatorId(id))))
+}
+
+/// `500ms`, `2s`, `1.5s`, `1m`, or seconds without a unit; from 100 ms to an hour.
+fn interval(text: &str) -> Result<Duration, String> {
+    let hint = || "expected a time from 100ms to 1h, such as 500ms, 2s or 1m".to_owned();
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit_at).ok_or_else(hint)?;
+    let scale = match unit {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(hint()),
+    };
+    let seconds = number.trim().parse::<f64>().map_err(|_| hint())? * scale;
+    if (0.1..=3600.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(hint())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units_and_bounds() {
+        let millis = |text| interval(text).ok().map(|time| time.as_millis());
+        assert_eq!(millis("500ms"), Some(500));
+        assert_eq!(millis("2s"), Some(2000));
+        assert_eq!(millis("1.5s"), Some(1500));
+        assert_eq!(millis("3"), Some(3000));
+        assert_eq!(millis("1m"), Some(60_000));
+        for wrong in ["", "s", "0", "-1s", "99ms", "2h", "1e99", "NaN", "inf", "2 days", "2é"] {
+            assert_eq!(millis(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn operators_go_by_id_or_name() {
+        assert_eq!(operator("3"), Ok(OperatorArg::Id(OperatorId(3))));
+        assert_eq!(operator("dedupe"), Ok(OperatorArg::Name("dedupe".to_owned())));
+    }
+
+    #[test]
+    fn a_target_may_stand_alone_or_after_a_command() {
+        let parse = |args: &[&str]| {
+            Cli::try_parse_from(std::iter::once("statetop").chain(args.iter().copied()))
+        };
+        assert_eq!(parse(&["/ckpt"]).unwrap().console.target.as_deref(), Some("/ckpt"));
+        assert!(matches!(parse(&["inspect", "/c"]).unwrap().command, Some(Command::Inspect(_))));
+        assert!(matches!(parse(&["demo"]).unwrap().command, Some(Command::Demo(_))));
+        assert!(parse(&["--exact"]).is_err());
+        assert!(parse(&["inspect"]).is_err());
+        assert!(parse(&[]).is_err());
+    }
+}

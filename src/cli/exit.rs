@@ -1,0 +1,77 @@
+//! How a run ends: the exit codes that `--help` documents, and which error gives which.
+
+use std::io;
+
+use crate::diagnosis::{Finding, Severity};
+use crate::reader::ReadError;
+
+/// The exit code of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: read, and nothing is broken.
+    Fine,
+    /// 1: read, and there is a finding at error level.
+    Findings,
+    /// 2: the command line asks for something that does not exist.
+    Usage,
+    /// 3: the target cannot be read, or the output cannot be written.
+    CannotRead,
+    /// 130: given up at Ctrl-C.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number that the process ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::CannotRead => 3,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// Fine, unless a finding is an error.
+    pub(crate) fn by_findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Self {
+        let broken = findings.into_iter().any(|finding| finding.severity == Severity::Error);
+        if broken { Self::Findings } else { Self::Fine }
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("{0}")]
+    NoSuchOperator(String),
+    #[error("cannot write the output")]
+    Write(#[source] io::Error),
+    #[error(transparent)]
+    Demo(#[from] crate::demo::DemoError),
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl CliError {
+    /// The exit code for this error.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Read(ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_))
+            | Self::NoSuchOperator(_) => Exit::Usage,
+            Self::Read(ReadError::Cancelled(_)) => Exit::Interrupted,
+            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Fine,
+            Self::Read(_) | Self::Write(_) | Self::Demo(_) => Exit::CannotRead,
+        }
+    }
+
+    /// Whether the operator needs to be told: not when they stopped it or their pager left.
+    pub(crate) fn is_worth_a_message(&self) -> bool {
+        !matches!(self.exit(), Exit::Fine | Exit::Interrupted)
+    }
+}

@@ -1,0 +1,99 @@
+//! The command line: one file per command, printing the reports as tables, JSON or CSV.
+//!
+//! ```text
+//! args ──► read ──► Observation ──► inspect / partitions ──► page ──► table, answer, text
+//!                        │                              └──► json, csv
+//!                        └────────► console (a terminal and no --format)
+//! ```
+//! Everything a run touches comes in through [`Surroundings`]; [`run`] never ends the process
+//! and never panics on what it reads. Must not know file formats: data comes from
+//! [`Observe`](crate::reader::Observe) alone.
+
+mod answer;
+mod args;
+mod console;
+mod csv;
+mod demo;
+mod exit;
+mod inspect;
+mod json;
+mod look;
+mod number;
+mod page;
+mod partitions;
+mod process;
+mod read;
+mod surroundings;
+mod table;
+mod text;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use exit::CliError;
+pub use exit::Exit;
+pub use look::{Charset, ColorChoice, Look, Paint};
+pub use process::main;
+pub use surroundings::{Open, Stream, Surroundings, Variables};
+use text::clean;
+
+/// Runs one command line and says how it ended. Messages have been written by then.
+pub fn run(
+    args: impl IntoIterator<Item = impl Into<OsString>>,
+    around: &mut Surroundings<'_>,
+) -> Exit {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return explain(&args::friendlier(error, &args), around),
+    };
+    let ended = match &cli.command {
+        None => console::run(&cli.console, around),
+        Some(Command::Demo(args)) => demo::run(args, around),
+        Some(Command::Inspect(args)) => inspect::run(args, around),
+        Some(Command::Partitions(args)) => partitions::run(args, around),
+    };
+    match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
+        Ok(exit) => exit,
+        Err(error) => {
+            complain(&error, around);
+            error.exit()
+        }
+    }
+}
+
+/// Prints help, version or what is wrong with the command line.
+fn explain(error: &clap::Error, around: &mut Surroundings<'_>) -> Exit {
+    let (stream, kind): (&mut dyn Write, _) = if error.use_stderr() {
+        (&mut *around.err, around.err_kind)
+    } else {
+        (&mut *around.out, around.out_kind)
+    };
+    let text = match around.variables.paint(ColorChoice::Auto, kind) {
+        Paint::Ansi => error.render().ansi().to_string(),
+        Paint::Plain => error.render().to_string(),
+    };
+    // Nobody is left to tell when this fails.
+    let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    if error.use_stderr() { Exit::Usage } else { Exit::Fine }
+}
+
+/// Prints an error and its causes, unless the operator knows already.
+fn complain(error: &CliError, around: &mut Surroundings<'_>) {
+    if !error.is_worth_a_message() {
+        return;
+    }
+    let first: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(first), |error| error.source());
+    let messages: Vec<String> = causes.map(|error| clean_lines(&error.to_string())).collect();
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(around.err, "statetop: {}", messages.join(": "));
+}
+
+/// Cleans each line, keeping the line breaks of our own messages.
+fn clean_lines(message: &str) -> String {
+    message.lines().map(clean).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,73 @@
+//! The edge: the process's streams, signals and exit code around [`run`].
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::run;
+use super::surroundings::{Stream, Surroundings, Variables};
+use crate::reader::{Observe, ReadError};
+use crate::task::Cancel;
+
+/// Columns assumed for a terminal that does not tell.
+const COLUMNS: u16 = 80;
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    // Fails only when a hook is there already: the reports are then that one's.
+    let _ = color_eyre::config::HookBuilder::default()
+        .theme(color_eyre::config::Theme::new())
+        .display_env_section(false)
+        .install();
+    let mut out = io::BufWriter::new(io::stdout());
+    let mut err = io::stderr();
+    let out_kind = stream(&io::stdout());
+    let err_kind = stream(&io::stderr());
+    let mut around = Surroundings {
+        out: &mut out,
+        out_kind,
+        err: &mut err,
+        err_kind,
+        variables: Variables::of_the_process(),
+        open: &open,
+        on_interrupt: &cancel_at_interrupt,
+    };
+    let exit = run(std::env::args_os(), &mut around);
+    // What could not be written is in `exit` already; dropping the writer must not try again.
+    let _ = out.flush();
+    ExitCode::from(exit.code())
+}
+
+fn stream(of: &impl IsTerminal) -> Stream {
+    if !of.is_terminal() {
+        return Stream::Pipe;
+    }
+    let columns = crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+    Stream::Terminal { columns: if columns == 0 { COLUMNS } else { columns } }
+}
+
+/// SEAM: the reader's door, `CheckpointReader::open`.
+fn open(target: &str) -> Result<Arc<dyn Observe>, ReadError> {
+    Err(ReadError::Unreadable(format!("cannot read {target}: this build has no reader")))
+}
+
+/// The first Ctrl-C asks the work to stop, which it does between two files; the second ends
+/// the process as if nothing had been arranged.
+fn cancel_at_interrupt(cancel: &Cancel) {
+    // Without a handler Ctrl-C ends the process at once, which is right as well.
+    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
+    let cancel = cancel.clone();
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if cancel.is_cancelled() {
+                let _ = emulate_default_handler(signal);
+            }
+            cancel.cancel();
+        }
+    });
+}

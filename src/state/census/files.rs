@@ -1,0 +1,247 @@
+//! Finds the files that make up a version in one store directory, with their sizes.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+
+use zip::ZipArchive;
+
+use crate::state::fault::FaultKind;
+use crate::state::files::{self, DataFile, FileKind, Plan, SelectError, Target};
+use crate::state::rocks::changelog::{LineageEntry, Reader};
+use crate::state::rocks::snapshot::{self, SnapshotMetadata, ZipSource};
+use crate::state::rocks::{FileProblem, sst_path};
+use crate::state::{codec, logs};
+use crate::storage::{Entry, EntryKind, Storage, StorageError};
+use crate::units::{Bytes, StateVersion, UnixMillis};
+
+/// A file at fault, relative to the checkpoint, and what is wrong with it.
+pub(super) type Problem = (String, FaultKind);
+
+/// The data files of one store in one partition.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// Where it is, relative to the checkpoint.
+    pub(super) path: String,
+    files: Vec<DataFile>,
+    /// Sizes that came with the listing; empty where a look at each file is cheaper.
+    listed: HashMap<String, Entry>,
+    tables: OnceCell<HashMap<String, Entry>>,
+}
+
+impl Directory {
+    /// Lists `path`.
+    pub(super) fn read(storage: &Storage, path: &str) -> Result<Self, Problem> {
+        let failed = |error: StorageError| {
+            let kind = match error {
+                StorageError::NotFound { .. } => FaultKind::MissingDirectory,
+                other => FaultKind::Unreadable(other.to_string()),
+            };
+            (path.to_owned(), kind)
+        };
+        let (names, listed): (Vec<String>, HashMap<String, Entry>) = if storage.is_local() {
+            let names = storage.names(path).map_err(failed)?;
+            (names.into_iter().map(|name| name.name).collect(), HashMap::new())
+        } else {
+            let entries = storage.list(path).map_err(failed)?;
+            let names = entries.iter().map(|entry| entry.name.clone()).collect();
+            (names, entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+        };
+        let mut files: Vec<_> = names.iter().filter_map(|name| DataFile::parse(name)).collect();
+        files.sort_unstable();
+        Ok(Self { path: path.to_owned(), files, listed, tables: OnceCell::new() })
+    }
+
+    /// The `skip`-th best set of files for `target`; `Err(None)` when there is no further one.
+    pub(super) fn locate(
+        &self,
+        storage: &Storage,
+        target: &Target,
+        kinds: (FileKind, FileKind),
+        skip: usize,
+    ) -> Result<Located, Option<Problem>> {
+        let lineage = |file: &DataFile| self.lineage(storage, file);
+        let plan =
+            files::select(&self.files, target, kinds, skip, lineage).map_err(
+                |error| match error {
+                    SelectError::Missing(file) => {
+                        let version = file.version;
+                        Some((self.path_of(&file), FaultKind::MissingVersion(version)))
+                    }
+                    SelectError::Lineage(file, reason) => {
+                        Some((self.path_of(&file), FaultKind::Log(reason)))
+                    }
+                    SelectError::Exhausted => None,
+                },
+            )?;
+        Ok(self.look_at(storage, plan))
+    }
+
+    /// The newest version up to `version` that has a changelog, of whatever id.
+    pub(super) fn newest_changelog(&self, version: StateVersion) -> Option<StateVersion> {
+        let changelogs = self.files.iter().filter(|file| file.kind == FileKind::Changelog);
+        changelogs.map(|file| file.version).filter(|found| *found <= version).max()
+    }
+
+    fn path_of(&self, file: &DataFile) -> String {
+        format!("{}/{}", self.path, file.name())
+    }
+
+    fn lineage(&self, storage: &Storage, file: &DataFile) -> Result<Vec<LineageEntry>, String> {
+        let input = logs::open(storage, &self.path_of(file))?;
+        let input = codec::decompress(input).map_err(|error| error.to_string())?;
+        let reader = Reader::changelog(input).map_err(|error| error.to_string())?;
+        Ok(reader.lineage().to_vec())
+    }
+
+    /// Gathers sizes, and what is wrong at first sight: absent and empty files, a bad
+    /// descriptor, table files that are not as it says.
+    fn look_at(&self, storage: &Storage, plan: Plan) -> Located {
+        let mut located = Located {
+            dir: self.path.clone(),
+            plan,
+            entries: Vec::new(),
+            snapshot: None,
+            problem: None,
+        };
+        let files: Vec<_> =
+            located.plan.snapshot.iter().chain(&located.plan.logs).cloned().collect();
+        for file in files {
+            match self.stat(storage, &file.name()) {
+                Ok(entry) if entry.bytes.0 == 0 => {
+                    located.blame(self.path_of(&file), FaultKind::Empty);
+                    located.entries.push(entry);
+                }
+                Ok(entry) => located.entries.push(entry),
+                Err(reason) => {
+                    located.blame(self.path_of(&file), FaultKind::Unreadable(reason));
+                }
+            }
+        }
+        if located.problem.is_none() {
+            self.open_snapshot(storage, &mut located);
+        }
+        located
+    }
+
+    fn open_snapshot(&self, storage: &Storage, located: &mut Located) {
+        let zip = located.plan.snapshot.as_ref().filter(|file| file.kind == FileKind::Zip);
+        let Some(zip_path) = zip.map(|file| self.path_of(file)) else { return };
+        let opened = snapshot::open_zip(storage, &zip_path)
+            .and_then(|mut zip| Ok((snapshot::read_metadata(&mut zip)?, zip)));
+        match opened {
+            Err(reason) => located.blame(zip_path, FaultKind::Snapshot(reason)),
+            Ok((metadata, zip)) => {
+                for sst in &metadata.sst_files {
+                    let path = sst_path(&self.path, sst);
+                    match self.table(storage, &sst.dfs_sst_file_name, &path) {
+                        Ok(entry) if entry.bytes.0 == sst.size_bytes => located.entries.push(entry),
+                        Ok(entry) => {
+                            let problem = FileProblem::Size {
+                                expected: Bytes(sst.size_bytes),
+                                found: entry.bytes,
+                            };
+                            located.blame(path, FaultKind::Sst(problem));
+                            located.entries.push(entry);
+                        }
+                        Err(problem) => located.blame(path, FaultKind::Sst(problem)),
+                    }
+                }
+                located.snapshot = Some((zip_path, metadata, RefCell::new(zip)));
+            }
+        }
+    }
+
+    fn stat(&self, storage: &Storage, name: &str) -> Result<Entry, String> {
+        match self.listed.get(name) {
+            Some(entry) => Ok(entry.clone()),
+            None => storage.stat(&format!("{}/{name}", self.path)).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// A table file: looked at by itself on a disk, listed with all others in a cloud store.
+    fn table(&self, storage: &Storage, name: &str, path: &str) -> Result<Entry, FileProblem> {
+        let entry = if storage.is_local() {
+            storage.stat(path).map_err(|error| match error {
+                StorageError::NotFound { .. } => FileProblem::Missing,
+                other => FileProblem::Damaged(other.to_string()),
+            })?
+        } else {
+            let tables = self.tables.get_or_init(|| {
+                let entries = storage.list(&format!("{}/SSTs", self.path)).unwrap_or_default();
+                entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect()
+            });
+            tables.get(name).cloned().ok_or(FileProblem::Missing)?
+        };
+        match entry.kind {
+            EntryKind::File => Ok(entry),
+            _ => Err(FileProblem::Damaged("it is not a regular file inside the checkpoint".into())),
+        }
+    }
+}
+
+/// The files of one way to put a version together.
+pub(super) struct Located {
+    dir: String,
+    plan: Plan,
+    entries: Vec<Entry>,
+    /// The opened descriptor of a `RocksDB` snapshot.
+    pub(super) snapshot: Option<(String, SnapshotMetadata, RefCell<ZipArchive<ZipSource>>)>,
+    problem: Option<Problem>,
+}
+
+impl Located {
+    fn blame(&mut self, file: String, kind: FaultKind) {
+        self.problem.get_or_insert((file, kind));
+    }
+
+    /// The first thing found wrong.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        self.problem.clone()
+    }
+
+    /// What the snapshot says of itself; `None` without one and for HDFS snapshots.
+    pub(super) fn metadata(&self) -> Option<&SnapshotMetadata> {
+        self.snapshot.as_ref().map(|(_, metadata, _)| metadata)
+    }
+
+    /// Version of the snapshot to start from.
+    pub(super) fn snapshot_version(&self) -> Option<StateVersion> {
+        self.plan.snapshot.as_ref().map(|file| file.version)
+    }
+
+    /// Whether there is nothing to load: version 0.
+    pub(super) fn is_empty_store(&self) -> bool {
+        self.plan.snapshot.is_none() && self.plan.logs.is_empty()
+    }
+
+    /// Where the store is.
+    pub(super) fn dir(&self) -> &str {
+        &self.dir
+    }
+
+    /// Paths of the logs to replay, ascending.
+    pub(super) fn logs(&self) -> impl Iterator<Item = String> {
+        self.plan.logs.iter().map(|log| format!("{}/{}", self.dir, log.name()))
+    }
+
+    /// The files whose records are replayed, with their versions: an HDFS snapshot is one.
+    pub(super) fn replayed(&self) -> impl Iterator<Item = (String, &DataFile)> {
+        let full = self.plan.snapshot.iter().filter(|file| file.kind == FileKind::Snapshot);
+        full.chain(&self.plan.logs).map(|file| (format!("{}/{}", self.dir, file.name()), file))
+    }
+
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.entries.iter().map(|entry| entry.bytes).sum()
+    }
+
+    /// Number of files.
+    pub(super) fn count(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// When the newest of them was written.
+    pub(super) fn last_written(&self) -> Option<UnixMillis> {
+        self.entries.iter().filter_map(|entry| entry.modified).max()
+    }
+}

@@ -1,0 +1,31 @@
+"""Names of the Spark settings that the cases use."""
+
+STATE = "spark.sql.streaming.stateStore."
+ROCKS = STATE + "rocksdb."
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+PROVIDER = STATE + "providerClass"
+CHANGELOG = ROCKS + "changelogCheckpointing.enabled"
+TRACK_ROWS = ROCKS + "trackTotalNumberOfRows"
+MERGE_VERSION = ROCKS + "mergeOperatorVersion"
+MIN_DELTAS = STATE + "minDeltasForSnapshot"
+CODEC = STATE + "compression.codec"
+CHECKPOINT_FORMAT = STATE + "checkpointFormatVersion"
+ENCODING = STATE + "encodingFormat"
+ROW_CHECKSUM = STATE + "rowChecksum.enabled"
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+OFFSET_LOG = "spark.sql.streaming.offsetLog.formatVersion"
+SOURCE_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+SINK_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSinkEvolution"
+
+ROCKSDB_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+HDFS_PROVIDER = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+DEFAULTS = {
+    PARTITIONS: "5",
+    PROVIDER: ROCKSDB_PROVIDER,
+    CHANGELOG: "false",
+    MIN_DELTAS: "4",
+}
+"""What every case starts from, unless it says otherwise."""
