@@ -279,8 +279,19 @@ pub fn availability(action: Action, state: &State) -> Availability {
     use Availability::{Not, Ready};
     let stores = state.data().map_or(0, |data| data.stores.len());
     match action {
+        Action::Exact | Action::Pause | Action::Filter | Action::Open | Action::Focus
+            if state.newest.is_none() && state.overlay.is_none() =>
+        {
+            Not("nothing is read yet")
+        }
         Action::Exact if state.newest.as_ref().is_some_and(|data| !data.inspect().stateful) => {
             Not("this query keeps no state: there is nothing to count")
+        }
+        Action::Sort | Action::Reverse | Action::Metric | Action::Scale | Action::Focus
+            if state.screen == Screen::Partitions
+                && state.store().is_none_or(|store| store.partitions().is_empty()) =>
+        {
+            Not("there are no partitions to show")
         }
         Action::NextStore | Action::PreviousStore if stores < 2 => Not("there is only one store"),
         Action::Open if state.screen == Screen::Partitions && state.overlay.is_none() => {

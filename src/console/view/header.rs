@@ -71,8 +71,14 @@ fn batch(state: &State, columns: usize) -> Row {
     if let Some(newest) = newest {
         row.push(format!(" of {newest}"), Role::Warning);
     }
-    // The time is that of the newest commit, which another batch asked for does not have.
-    if let Some(at) = inspect.last_commit_at.filter(|_| state.reading.pinned().is_none()) {
+    if state.reading.pinned().is_some() {
+        // The time of the newest commit says nothing about another batch.
+        let at = data.observation.observed_at;
+        row.push(
+            format!(", read {:>4} ago", format::age(at.until(state.shown_now()))),
+            Role::Muted,
+        );
+    } else if let Some(at) = inspect.last_commit_at {
         let roomy = columns >= WORDS && state.screen == Screen::Overview && newest.is_none();
         let verb = if roomy { " committed" } else { "," };
         let age = format::age(at.until(state.shown_now()));

@@ -103,7 +103,7 @@ impl Plan {
         let facts = height(facts).min(body.height.saturating_sub(9));
         let rest = body.height.saturating_sub(facts + 3);
         let stores = height(stores).max(1).saturating_add(1);
-        let findings = height(findings).max(1);
+        let findings = height(findings);
         let half = rest / 2;
         let stores = stores.min(half.max(rest.saturating_sub(findings)));
         let below = rest.saturating_sub(stores);
@@ -115,8 +115,8 @@ impl Plan {
             middle_rule: line(1 + facts, 1),
             stores: line(2 + facts, stores),
             findings_rule: line(2 + facts + stores, 1),
-            findings: line(3 + facts + stores, below - largest),
-            largest: line(3 + facts + stores + below - largest, largest),
+            findings: line(3 + facts + stores, if largest > 0 { findings } else { below }),
+            largest: line(3 + facts + stores + findings + 1, largest),
         }
     }
 }
@@ -152,13 +152,14 @@ fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: 
         _ => {}
     }
     // In a low window the first two lines are all there is.
-    rows.push(query(inspect, columns));
+    rows.push(query(data, columns));
     let room = if height > 24 { height / 4 } else { FEW_SOURCES };
     rows.extend(sources(inspect, symbols, room));
     rows
 }
 
-fn query(inspect: &InspectReport, columns: usize) -> Row {
+fn query(data: &Data, columns: usize) -> Row {
+    let inspect = data.inspect();
     let mut row = fact("query");
     match inspect.query_id.as_deref() {
         // Eight digits tell queries apart; the rest is for copying from wide screens.
@@ -185,6 +186,7 @@ fn query(inspect: &InspectReport, columns: usize) -> Row {
     if let Some(format) = inspect.state_checkpoint_format {
         also(&mut row, "format", &format.to_string(), Role::Text);
     }
+    also(&mut row, "read", &format::clock(data.observation.observed_at), Role::Text);
     row
 }
 
@@ -265,7 +267,12 @@ fn watermark(inspect: &InspectReport, columns: usize) -> Row {
     if watermark == UnixMillis(0) {
         return row.with("not set yet", Role::Text);
     }
-    let time = if columns < 100 { format::clock(watermark) } else { format::moment(watermark) };
+    let now = inspect.batch_timestamp.unwrap_or(watermark);
+    let time = if columns < 100 {
+        format::short_moment(watermark, now)
+    } else {
+        format::moment(watermark)
+    };
     row.push(time, Role::Text);
     if let Some(batch) = inspect.batch_timestamp.filter(|batch| *batch > watermark) {
         row.push(format!(", {} behind", format::age(watermark.until(batch))), Role::Muted);
