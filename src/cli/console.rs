@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use super::args::{ConsoleArgs, Format, ReadArgs, ScreenArgs};
+use super::args::{ConsoleArgs, Format, OutputArgs, ScreenArgs};
 use super::exit::{CliError, Exit};
 use super::inspect;
-use super::read::read;
+use super::look::ColorChoice;
+use super::read::{read, request};
 use super::surroundings::{Stream, Surroundings};
+use crate::console::{self, Charset, ConsoleExit, ConsoleOptions, Counting, Level, LookOptions};
 use crate::reader::{Observe, ReadError};
+use crate::task::Cancel;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -22,7 +25,15 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
         (Stream::Terminal { .. }, None) => {
             // A target that is not there is told now, on a screen that stays.
             source.mark()?;
-            watch(&source, &args.screen, around)
+            let request = request(source.as_ref(), &args.read, &Cancel::default())?;
+            let options = ConsoleOptions {
+                batch: request.batch,
+                operator: request.operator,
+                store: request.store,
+                counting: if args.read.exact { Counting::Exact } else { Counting::Snapshot },
+                ..options(&args.screen, args.output)
+            };
+            watch(source, options)
         }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
@@ -46,16 +57,25 @@ fn with_hint(error: CliError, target: &str) -> CliError {
     }
 }
 
-/// SEAM: opens the console, `console::run(source, options)`. Until it exists the overview
-/// stands in for it.
-pub(crate) fn watch(
-    source: &Arc<dyn Observe>,
-    _screen: &ScreenArgs,
-    around: &mut Surroundings<'_>,
-) -> Result<Exit, CliError> {
-    let all = ReadArgs { batch: None, operator: None, store: None, exact: false };
-    let seen = read(source, &all, around)?;
-    let look = around.look(super::ColorChoice::Auto);
-    inspect::print(&seen, Format::Table, look, around.out)?;
-    Ok(Exit::Fine)
+/// Shows a source in the console until the operator leaves it.
+pub(crate) fn watch(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<Exit, CliError> {
+    match console::run(source, options)? {
+        ConsoleExit::Quit => Ok(Exit::Fine),
+        ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),
+    }
+}
+
+/// The console's options from the command line's.
+pub(crate) fn options(screen: &ScreenArgs, output: OutputArgs) -> ConsoleOptions {
+    ConsoleOptions {
+        refresh: screen.refresh,
+        look: LookOptions {
+            theme: screen.theme.clone(),
+            themes_folder: directories::ProjectDirs::from("", "", "statetop")
+                .map(|folders| folders.config_dir().join("themes")),
+            level: (output.color == ColorChoice::Never).then_some(Level::Mono),
+            charset: screen.ascii.then_some(Charset::Ascii),
+        },
+        ..ConsoleOptions::default()
+    }
 }

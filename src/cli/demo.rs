@@ -15,7 +15,7 @@ pub(crate) fn run(args: &DemoArgs, around: &mut Surroundings<'_>) -> Result<Exit
     // Lives until the command ends: dropping it removes the unpacked files.
     let demo = Demo::start(pace, |folder| (around.open)(&folder.to_string_lossy()))?;
     if live {
-        return console::watch(&demo.source(), &args.screen, around);
+        return console::watch(demo.source(), console::options(&args.screen, args.output));
     }
     let all = ReadArgs { batch: None, operator: None, store: None, exact: false };
     let seen = read(&demo.source(), &all, around)?;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::console::ConsoleError;
 use crate::diagnosis::{Finding, Severity};
 use crate::reader::ReadError;
 
@@ -16,8 +17,8 @@ pub enum Exit {
     Usage,
     /// 3: the target cannot be read, or the output cannot be written.
     CannotRead,
-    /// 130: given up at Ctrl-C.
-    Interrupted,
+    /// 128 and the signal's number: asked to end by it. Ctrl-C is signal 2, so 130.
+    Signal(i32),
 }
 
 impl Exit {
@@ -28,7 +29,7 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::CannotRead => 3,
-            Self::Interrupted => 130,
+            Self::Signal(number) => u8::try_from(number.saturating_add(128)).unwrap_or(u8::MAX),
         }
     }
 
@@ -39,6 +40,9 @@ impl Exit {
     }
 }
 
+/// Given up at Ctrl-C.
+const INTERRUPTED: Exit = Exit::Signal(signal_hook::consts::SIGINT);
+
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -48,6 +52,8 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("cannot write the output")]
     Write(#[source] io::Error),
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
 }
@@ -63,15 +69,16 @@ impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Read(ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_))
-            | Self::NoSuchOperator(_) => Exit::Usage,
-            Self::Read(ReadError::Cancelled(_)) => Exit::Interrupted,
+            | Self::NoSuchOperator(_)
+            | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
+            Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Fine,
-            Self::Read(_) | Self::Write(_) | Self::Demo(_) => Exit::CannotRead,
+            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) => Exit::CannotRead,
         }
     }
 
     /// Whether the operator needs to be told: not when they stopped it or their pager left.
     pub(crate) fn is_worth_a_message(&self) -> bool {
-        !matches!(self.exit(), Exit::Fine | Exit::Interrupted)
+        !matches!(self.exit(), Exit::Fine | Exit::Signal(_))
     }
 }
