@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use fake::Fake;
-use statetop::cli::{Exit, Stream, Surroundings, Variables, run};
+use statetop::cli::{Exit, Stream, Surroundings, run};
+use statetop::console::look::Environment;
 use statetop::reader::{Observe, ReadError};
 use statetop::task::Cancel;
 
@@ -25,15 +26,15 @@ struct Played {
 struct World {
     fake: Fake,
     out_kind: Stream,
-    variables: Variables,
+    environment: Environment,
     cancelled: bool,
 }
 
 impl World {
     fn of(fake: Fake) -> Self {
         let locale = Some("C.UTF-8".to_owned());
-        let variables = Variables { locale, ..Variables::default() };
-        Self { fake, out_kind: Stream::Pipe, variables, cancelled: false }
+        let environment = Environment { locale, ..Environment::default() };
+        Self { fake, out_kind: Stream::Pipe, environment, cancelled: false }
     }
 
     fn play_into(&self, args: &[&str], out: &mut dyn Write) -> (Exit, String) {
@@ -57,7 +58,7 @@ impl World {
             out_kind: self.out_kind,
             err: &mut err,
             err_kind: Stream::Pipe,
-            variables: self.variables.clone(),
+            environment: self.environment.clone(),
             open: &open,
             on_interrupt: &on_interrupt,
         };
@@ -124,7 +125,7 @@ fn the_partitions_of_one_store() {
 #[test]
 fn the_partitions_at_snapshot_grade_in_ascii() {
     let mut world = World::of(Fake::broken());
-    world.variables = Variables::default();
+    world.environment = Environment::default();
     let played = world.play(&["partitions", "x", "--operator", "1"]);
     assert_eq!(played.exit, Exit::Findings);
     assert!(played.out.is_ascii(), "{}", played.out);
@@ -220,11 +221,8 @@ fn ctrl_c_gives_up_without_a_word() {
     let mut world = World::of(Fake::fraud_join());
     world.cancelled = true;
     let played = world.play(&["partitions", "x", "--exact"]);
-    assert_eq!(
-        (played.exit, played.out.as_str(), played.err.as_str()),
-        (Exit::Interrupted, "", "")
-    );
-    assert_eq!(Exit::Interrupted.code(), 130);
+    assert_eq!((played.exit, played.out.as_str(), played.err.as_str()), (Exit::Signal(2), "", ""));
+    assert_eq!(Exit::Signal(2).code(), 130);
 }
 
 #[test]
@@ -260,7 +258,7 @@ fn colours_are_for_terminals_without_no_color() {
     world.out_kind = Stream::Terminal { columns: 120 };
     assert!(coloured(&world, &args));
     assert!(!coloured(&world, &["inspect", "x", "--color", "never"]));
-    world.variables.no_color = Some("1".to_owned());
+    world.environment.no_color = Some("1".to_owned());
     assert!(!coloured(&world, &args));
 }
 

@@ -4,7 +4,6 @@
 //! the file of its name. Must not know about readers or reports.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
@@ -185,7 +184,7 @@ pub(crate) struct ScreenArgs {
     ///
     /// Built in: default, light, high-contrast, colour-blind, mono.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) theme: Option<PathBuf>,
+    pub(crate) theme: Option<String>,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::args::{ConsoleArgs, Format, ReadArgs, ScreenArgs};
+use super::args::{ConsoleArgs, Format, OutputArgs, ScreenArgs};
 use super::exit::{CliError, Exit};
 use super::inspect;
+use super::look::ColorChoice;
 use super::read::{read, request};
 use super::surroundings::{Stream, Surroundings};
-use crate::console::look::{Charset, LookOptions};
-use crate::console::{self, ConsoleExit, ConsoleOptions, Counting};
+use crate::console::{self, Charset, ConsoleExit, ConsoleOptions, Counting, Level, LookOptions};
 use crate::reader::{Observe, ReadError};
 use crate::task::Cancel;
 
@@ -25,7 +25,15 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
         (Stream::Terminal { .. }, None) => {
             // A target that is not there is told now, on a screen that stays.
             source.mark()?;
-            watch(&source, &args.read, &args.screen)
+            let request = request(source.as_ref(), &args.read, &Cancel::default())?;
+            let options = ConsoleOptions {
+                batch: request.batch,
+                operator: request.operator,
+                store: request.store,
+                counting: if args.read.exact { Counting::Exact } else { Counting::Snapshot },
+                ..options(&args.screen, args.output)
+            };
+            watch(source, options)
         }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
@@ -49,28 +57,25 @@ fn with_hint(error: CliError, target: &str) -> CliError {
     }
 }
 
-/// Opens the console; what it was asked for on the command line is shown first.
-pub(crate) fn watch(
-    source: &Arc<dyn Observe>,
-    args: &ReadArgs,
-    screen: &ScreenArgs,
-) -> Result<Exit, CliError> {
-    let request = request(source.as_ref(), args, &Cancel::default())?;
-    let options = ConsoleOptions {
+/// Shows a source in the console until the operator leaves it.
+pub(crate) fn watch(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<Exit, CliError> {
+    match console::run(source, options)? {
+        ConsoleExit::Quit => Ok(Exit::Fine),
+        ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),
+    }
+}
+
+/// The console's options from the command line's.
+pub(crate) fn options(screen: &ScreenArgs, output: OutputArgs) -> ConsoleOptions {
+    ConsoleOptions {
         refresh: screen.refresh,
-        batch: request.batch,
-        operator: request.operator,
-        store: request.store,
-        counting: if args.exact { Counting::Exact } else { Counting::Snapshot },
         look: LookOptions {
-            theme: screen.theme.as_ref().map(|theme| theme.to_string_lossy().into_owned()),
+            theme: screen.theme.clone(),
+            themes_folder: directories::ProjectDirs::from("", "", "statetop")
+                .map(|folders| folders.config_dir().join("themes")),
+            level: (output.color == ColorChoice::Never).then_some(Level::Mono),
             charset: screen.ascii.then_some(Charset::Ascii),
-            ..LookOptions::default()
         },
         ..ConsoleOptions::default()
-    };
-    Ok(match console::run(Arc::clone(source), options)? {
-        ConsoleExit::Quit => Exit::Fine,
-        ConsoleExit::Signal(signal) => Exit::Signal(signal),
-    })
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::console::ConsoleError;
 use crate::diagnosis::{Finding, Severity};
 use crate::reader::ReadError;
 
@@ -16,9 +17,7 @@ pub enum Exit {
     Usage,
     /// 3: the target cannot be read, or the output cannot be written.
     CannotRead,
-    /// 130: given up at Ctrl-C.
-    Interrupted,
-    /// 128 + the signal that ended the console.
+    /// 128 and the signal's number: asked to end by it. Ctrl-C is signal 2, so 130.
     Signal(i32),
 }
 
@@ -30,8 +29,7 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::CannotRead => 3,
-            Self::Interrupted => 130,
-            Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(1),
+            Self::Signal(number) => u8::try_from(number.saturating_add(128)).unwrap_or(u8::MAX),
         }
     }
 
@@ -41,6 +39,9 @@ impl Exit {
         if broken { Self::Findings } else { Self::Fine }
     }
 }
+
+/// Given up at Ctrl-C.
+const INTERRUPTED: Exit = Exit::Signal(signal_hook::consts::SIGINT);
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +53,9 @@ pub(crate) enum CliError {
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
-    Demo(#[from] crate::demo::DemoError),
+    Console(#[from] ConsoleError),
     #[error(transparent)]
-    Console(#[from] crate::console::ConsoleError),
+    Demo(#[from] crate::demo::DemoError),
 }
 
 impl From<io::Error> for CliError {
@@ -68,15 +69,16 @@ impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Read(ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_))
-            | Self::NoSuchOperator(_) => Exit::Usage,
-            Self::Read(ReadError::Cancelled(_)) => Exit::Interrupted,
+            | Self::NoSuchOperator(_)
+            | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
+            Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Fine,
-            Self::Read(_) | Self::Write(_) | Self::Demo(_) | Self::Console(_) => Exit::CannotRead,
+            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) => Exit::CannotRead,
         }
     }
 
     /// Whether the operator needs to be told: not when they stopped it or their pager left.
     pub(crate) fn is_worth_a_message(&self) -> bool {
-        !matches!(self.exit(), Exit::Fine | Exit::Interrupted)
+        !matches!(self.exit(), Exit::Fine | Exit::Signal(_))
     }
 }

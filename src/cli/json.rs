@@ -50,7 +50,7 @@ impl Formatter for Guarded {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::steers(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| steers(*c)) {
             let (before, after) = rest.split_at(at);
             CompactFormatter.write_string_fragment(writer, before)?;
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -60,6 +60,11 @@ impl Formatter for Guarded {
         }
         CompactFormatter.write_string_fragment(writer, rest)
     }
+}
+
+/// Whether a character could steer a terminal: whether the gate for screens changes it.
+fn steers(c: char) -> bool {
+    !c.is_ascii_graphic() && c != ' ' && text::clean(c.encode_utf8(&mut [0; 4])) != c.to_string()
 }
 
 #[cfg(test)]
@@ -73,7 +78,7 @@ mod tests {
         let mut out = Vec::new();
         write(&value, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.chars().all(|c| c == '\n' || !text::steers(c)), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !steers(c)), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
         assert!(text.contains("\"a\\u009b\""), "{text}");
     }

@@ -5,6 +5,10 @@
 
 use clap::ValueEnum;
 
+use super::surroundings::Stream;
+use crate::console::look::Environment;
+use crate::console::{Charset, Level};
+
 /// The answer to `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ColorChoice {
@@ -26,13 +30,16 @@ pub enum Paint {
     Ansi,
 }
 
-/// Which characters may be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charset {
-    /// Bars of block elements, `÷`, `…`.
-    Utf8,
-    /// Nothing beyond ASCII of statetop's own.
-    Ascii,
+impl Paint {
+    /// What a choice comes to on a stream.
+    pub(crate) fn of(choice: ColorChoice, stream: Stream, environment: &Environment) -> Self {
+        let refused = Level::of(environment) == Level::Mono;
+        match (choice, stream) {
+            (ColorChoice::Always, _) => Self::Ansi,
+            (ColorChoice::Auto, Stream::Terminal { .. }) if !refused => Self::Ansi,
+            (ColorChoice::Auto | ColorChoice::Never, _) => Self::Plain,
+        }
+    }
 }
 
 /// What a piece of text is, for its colour.
@@ -85,40 +92,43 @@ impl Look {
     }
 
     /// What stands for a part that was cut off.
-    pub(crate) fn cut(self) -> &'static str {
-        match self.charset {
-            Charset::Utf8 => "…",
-            Charset::Ascii => "~",
-        }
+    pub(crate) fn ellipsis(self) -> &'static str {
+        self.charset.symbols().ellipsis
     }
 
     /// A bar of up to `cells` for a part of one; anything above nothing shows.
     pub(crate) fn bar(self, part: f64, cells: u8) -> String {
-        match self.charset {
-            Charset::Utf8 => bar(part, cells, &["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]),
-            Charset::Ascii => bar(part, cells, &["#"]),
+        if part.is_nan() || part <= 0.0 {
+            return String::new();
         }
+        let glyphs = self.charset.symbols().eighths;
+        let [.., full] = glyphs;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2040")]
+        let eighths = ((part.min(1.0) * f64::from(cells) * 8.0).round() as usize).max(1);
+        let rest = (eighths % 8).checked_sub(1).and_then(|last| glyphs.get(last));
+        format!("{}{}", full.repeat(eighths / 8), rest.copied().unwrap_or_default())
     }
-}
-
-/// A bar from glyphs of growing width; the last fills a cell.
-fn bar(part: f64, cells: u8, glyphs: &[&str]) -> String {
-    let Some(full) = glyphs.last().filter(|_| part > 0.0) else { return String::new() };
-    let steps = glyphs.len();
-    // At most 255 cells of 8 steps, never negative.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above")]
-    #[expect(clippy::cast_precision_loss, reason = "8 at most")]
-    let length = ((part.min(1.0) * f64::from(cells) * steps as f64).round() as usize).max(1);
-    let mut text = full.repeat(length / steps);
-    if let Some(glyph) = (length % steps).checked_sub(1).and_then(|index| glyphs.get(index)) {
-        text.push_str(glyph);
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SCREEN: Stream = Stream::Terminal { columns: 80 };
+
+    #[test]
+    fn colours_follow_choice_then_variables_then_stream() {
+        let none = Environment::default();
+        assert_eq!(Paint::of(ColorChoice::Auto, SCREEN, &none), Paint::Ansi);
+        assert_eq!(Paint::of(ColorChoice::Auto, Stream::Pipe, &none), Paint::Plain);
+        assert_eq!(Paint::of(ColorChoice::Always, Stream::Pipe, &none), Paint::Ansi);
+        assert_eq!(Paint::of(ColorChoice::Never, SCREEN, &none), Paint::Plain);
+        let no_color = Environment { no_color: Some("1".to_owned()), ..Environment::default() };
+        assert_eq!(Paint::of(ColorChoice::Auto, SCREEN, &no_color), Paint::Plain);
+        assert_eq!(Paint::of(ColorChoice::Always, SCREEN, &no_color), Paint::Ansi);
+        let dumb = Environment { term: Some("dumb".to_owned()), ..Environment::default() };
+        assert_eq!(Paint::of(ColorChoice::Auto, SCREEN, &dumb), Paint::Plain);
+    }
 
     const UTF8: Look = Look { paint: Paint::Plain, charset: Charset::Utf8, columns: 80 };
 
@@ -131,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn bars_grow_by_eighths_or_whole_cells() {
+    fn bars_grow_by_eighths() {
         assert_eq!(UTF8.bar(0.0, 10), "");
         assert_eq!(UTF8.bar(0.000_01, 10), "▏");
         assert_eq!(UTF8.bar(0.55, 10), "█████▌");
         assert_eq!(UTF8.bar(7.0, 10), "██████████");
         assert_eq!(UTF8.bar(f64::NAN, 10), "");
         let ascii = Look { charset: Charset::Ascii, ..UTF8 };
-        assert_eq!(ascii.bar(0.54, 10), "#####");
-        assert_eq!(ascii.bar(0.000_01, 10), "#");
+        assert_eq!(ascii.bar(0.54, 10), "#####-");
+        assert_eq!(ascii.bar(0.000_01, 10), "-");
     }
 }

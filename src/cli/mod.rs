@@ -35,9 +35,9 @@ use clap::Parser;
 use args::{Cli, Command};
 use exit::CliError;
 pub use exit::Exit;
-pub use look::{Charset, ColorChoice, Look, Paint};
+pub use look::{ColorChoice, Look, Paint};
 pub use process::main;
-pub use surroundings::{Open, Stream, Surroundings, Variables};
+pub use surroundings::{Open, Stream, Surroundings};
 use text::clean;
 
 /// Runs one command line and says how it ended. Messages have been written by then.
@@ -72,7 +72,7 @@ fn explain(error: &clap::Error, around: &mut Surroundings<'_>) -> Exit {
     } else {
         (&mut *around.out, around.out_kind)
     };
-    let text = match around.variables.paint(ColorChoice::Auto, kind) {
+    let text = match Paint::of(ColorChoice::Auto, kind, &around.environment) {
         Paint::Ansi => error.render().ansi().to_string(),
         Paint::Plain => error.render().to_string(),
     };

@@ -20,9 +20,10 @@ impl Page {
         Self { look, lines: Vec::new() }
     }
 
-    /// The page as text.
+    /// The page as text, in characters that the terminal can show.
     pub(crate) fn into_text(self) -> String {
-        self.lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect()
+        let charset = self.look.charset;
+        self.lines.iter().flat_map(|line| [charset.encode(line), "\n".into()]).collect()
     }
 
     pub(crate) fn blank(&mut self) {

@@ -10,7 +10,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::run;
-use super::surroundings::{Stream, Surroundings, Variables};
+use super::surroundings::{Stream, Surroundings};
+use crate::console::look::Environment;
 use crate::reader::{CheckpointReader, Observe, ReadError};
 use crate::task::Cancel;
 
@@ -33,7 +34,7 @@ pub fn main() -> ExitCode {
         out_kind,
         err: &mut err,
         err_kind,
-        variables: Variables::of_the_process(),
+        environment: Environment::read(),
         open: &open,
         on_interrupt: &cancel_at_interrupt,
     };

@@ -6,7 +6,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::look::{Charset, ColorChoice, Look, Paint};
+use super::look::{ColorChoice, Look, Paint};
+use crate::console::Charset;
+use crate::console::look::Environment;
 use crate::reader::{Observe, ReadError};
 use crate::task::Cancel;
 
@@ -26,8 +28,8 @@ pub struct Surroundings<'a> {
     pub err: &'a mut (dyn Write + Send),
     /// What standard error is.
     pub err_kind: Stream,
-    /// The environment variables that matter.
-    pub variables: Variables,
+    /// The environment variables that decide how output looks.
+    pub environment: Environment,
     /// Opens the target that the operator named.
     pub open: &'a Open<'a>,
     /// Arranges that Ctrl-C cancels; called once, before a report is read.
@@ -46,46 +48,6 @@ pub enum Stream {
     Pipe,
 }
 
-/// The environment variables that decide how output looks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Variables {
-    /// `NO_COLOR`.
-    pub no_color: Option<String>,
-    /// `TERM`.
-    pub term: Option<String>,
-    /// The first of `LC_ALL`, `LC_CTYPE`, `LANG` that is set and not empty.
-    pub locale: Option<String>,
-}
-
-impl Variables {
-    /// Those of this process.
-    pub fn of_the_process() -> Self {
-        let get = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(get);
-        Self { no_color: get("NO_COLOR"), term: get("TERM"), locale }
-    }
-
-    /// The characters that the locale promises to show.
-    pub(crate) fn charset(&self) -> Charset {
-        let locale = self.locale.as_deref().unwrap_or_default().to_ascii_lowercase();
-        if locale.contains("utf-8") || locale.contains("utf8") {
-            Charset::Utf8
-        } else {
-            Charset::Ascii
-        }
-    }
-
-    /// Whether colours are wanted on a stream.
-    pub(crate) fn paint(&self, choice: ColorChoice, stream: Stream) -> Paint {
-        let refused = self.no_color.is_some() || self.term.as_deref() == Some("dumb");
-        match (choice, stream) {
-            (ColorChoice::Always, _) => Paint::Ansi,
-            (ColorChoice::Auto, Stream::Terminal { .. }) if !refused => Paint::Ansi,
-            (ColorChoice::Auto | ColorChoice::Never, _) => Paint::Plain,
-        }
-    }
-}
-
 impl Surroundings<'_> {
     /// How plain output to standard output looks.
     pub(crate) fn look(&self, choice: ColorChoice) -> Look {
@@ -94,41 +56,9 @@ impl Surroundings<'_> {
             Stream::Pipe => PIPE_COLUMNS,
         };
         Look {
-            paint: self.variables.paint(choice, self.out_kind),
-            charset: self.variables.charset(),
+            paint: Paint::of(choice, self.out_kind, &self.environment),
+            charset: Charset::of(&self.environment),
             columns,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SCREEN: Stream = Stream::Terminal { columns: 80 };
-
-    #[test]
-    fn colours_follow_choice_then_variables_then_stream() {
-        let none = Variables::default();
-        assert_eq!(none.paint(ColorChoice::Auto, SCREEN), Paint::Ansi);
-        assert_eq!(none.paint(ColorChoice::Auto, Stream::Pipe), Paint::Plain);
-        assert_eq!(none.paint(ColorChoice::Always, Stream::Pipe), Paint::Ansi);
-        assert_eq!(none.paint(ColorChoice::Never, SCREEN), Paint::Plain);
-        let no_color = Variables { no_color: Some("1".to_owned()), ..Variables::default() };
-        assert_eq!(no_color.paint(ColorChoice::Auto, SCREEN), Paint::Plain);
-        assert_eq!(no_color.paint(ColorChoice::Always, SCREEN), Paint::Ansi);
-        let dumb = Variables { term: Some("dumb".to_owned()), ..Variables::default() };
-        assert_eq!(dumb.paint(ColorChoice::Auto, SCREEN), Paint::Plain);
-    }
-
-    #[test]
-    fn the_locale_decides_the_characters() {
-        let of = |locale: &str| {
-            Variables { locale: Some(locale.to_owned()), ..Variables::default() }.charset()
-        };
-        assert_eq!(of("en_GB.UTF-8"), Charset::Utf8);
-        assert_eq!(of("C.utf8"), Charset::Utf8);
-        assert_eq!(of("POSIX"), Charset::Ascii);
-        assert_eq!(Variables::default().charset(), Charset::Ascii);
     }
 }

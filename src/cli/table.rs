@@ -97,7 +97,7 @@ impl Table {
         // Padding is written before the next text only, so that no line ends in spaces.
         let mut pending = 0;
         for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.columns) {
-            let text = text::fit(&cell.text, *width, look.cut());
+            let text = text::cut(&cell.text, *width, look.ellipsis());
             let padding = width.saturating_sub(text::width(&text));
             let (before, after) = match align {
                 Align::Left => (0, padding),
@@ -118,7 +118,8 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::look::{Charset, Paint};
+    use crate::cli::look::Paint;
+    use crate::console::Charset;
 
     const LOOK: Look = Look { paint: Paint::Plain, charset: Charset::Ascii, columns: 80 };
 
@@ -151,7 +152,7 @@ mod tests {
         let narrow = Look { columns: 24, ..LOOK };
         assert_eq!(
             table().lines(narrow, 0),
-            ["op  operator        rows", " 0  symmetricH~  842,113", "11  dedupe             7"]
+            ["op  operator        rows", " 0  symmetric..  842,113", "11  dedupe             7"]
         );
         let hopeless = Look { columns: 5, ..LOOK };
         assert!(table().lines(hopeless, 0).iter().all(|line| !line.is_empty()));
