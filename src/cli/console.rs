@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::args::{ConsoleArgs, Format, ReadArgs, ScreenArgs};
 use super::exit::{CliError, Exit};
 use super::inspect;
-use super::read::read;
+use super::read::{read, request};
 use super::surroundings::{Stream, Surroundings};
+use crate::console::look::{Charset, LookOptions};
+use crate::console::{self, ConsoleExit, ConsoleOptions, Counting};
 use crate::reader::{Observe, ReadError};
+use crate::task::Cancel;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -22,7 +25,7 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
         (Stream::Terminal { .. }, None) => {
             // A target that is not there is told now, on a screen that stays.
             source.mark()?;
-            watch(&source, &args.screen, around)
+            watch(&source, &args.read, &args.screen)
         }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
@@ -46,16 +49,28 @@ fn with_hint(error: CliError, target: &str) -> CliError {
     }
 }
 
-/// SEAM: opens the console, `console::run(source, options)`. Until it exists the overview
-/// stands in for it.
+/// Opens the console; what it was asked for on the command line is shown first.
 pub(crate) fn watch(
     source: &Arc<dyn Observe>,
-    _screen: &ScreenArgs,
-    around: &mut Surroundings<'_>,
+    args: &ReadArgs,
+    screen: &ScreenArgs,
 ) -> Result<Exit, CliError> {
-    let all = ReadArgs { batch: None, operator: None, store: None, exact: false };
-    let seen = read(source, &all, around)?;
-    let look = around.look(super::ColorChoice::Auto);
-    inspect::print(&seen, Format::Table, look, around.out)?;
-    Ok(Exit::Fine)
+    let request = request(source.as_ref(), args, &Cancel::default())?;
+    let options = ConsoleOptions {
+        refresh: screen.refresh,
+        batch: request.batch,
+        operator: request.operator,
+        store: request.store,
+        counting: if args.exact { Counting::Exact } else { Counting::Snapshot },
+        look: LookOptions {
+            theme: screen.theme.as_ref().map(|theme| theme.to_string_lossy().into_owned()),
+            charset: screen.ascii.then_some(Charset::Ascii),
+            ..LookOptions::default()
+        },
+        ..ConsoleOptions::default()
+    };
+    Ok(match console::run(Arc::clone(source), options)? {
+        ConsoleExit::Quit => Exit::Fine,
+        ConsoleExit::Signal(signal) => Exit::Signal(signal),
+    })
 }

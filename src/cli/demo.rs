@@ -14,10 +14,10 @@ pub(crate) fn run(args: &DemoArgs, around: &mut Surroundings<'_>) -> Result<Exit
     let pace = if live { Pace::Live { every: args.speed } } else { Pace::Complete };
     // Lives until the command ends: dropping it removes the unpacked files.
     let demo = Demo::start(pace, |folder| (around.open)(&folder.to_string_lossy()))?;
-    if live {
-        return console::watch(&demo.source(), &args.screen, around);
-    }
     let all = ReadArgs { batch: None, operator: None, store: None, exact: false };
+    if live {
+        return console::watch(&demo.source(), &all, &args.screen);
+    }
     let seen = read(&demo.source(), &all, around)?;
     let look = around.look(args.output.color);
     inspect::print(&seen, args.output.format.unwrap_or(Format::Table), look, around.out)?;

@@ -18,6 +18,8 @@ pub enum Exit {
     CannotRead,
     /// 130: given up at Ctrl-C.
     Interrupted,
+    /// 128 + the signal that ended the console.
+    Signal(i32),
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl Exit {
             Self::Usage => 2,
             Self::CannotRead => 3,
             Self::Interrupted => 130,
+            Self::Signal(signal) => u8::try_from(128 + signal).unwrap_or(1),
         }
     }
 
@@ -50,6 +53,8 @@ pub(crate) enum CliError {
     Write(#[source] io::Error),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
+    #[error(transparent)]
+    Console(#[from] crate::console::ConsoleError),
 }
 
 impl From<io::Error> for CliError {
@@ -66,7 +71,7 @@ impl CliError {
             | Self::NoSuchOperator(_) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => Exit::Interrupted,
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Fine,
-            Self::Read(_) | Self::Write(_) | Self::Demo(_) => Exit::CannotRead,
+            Self::Read(_) | Self::Write(_) | Self::Demo(_) | Self::Console(_) => Exit::CannotRead,
         }
     }
 
