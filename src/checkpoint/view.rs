@@ -135,11 +135,11 @@ impl Checkpoint {
         self.confs_at(batch)?.partitions()
     }
 
-    /// The count in every retained, readable offset entry, oldest first.
+    /// The count in every retained offset entry, oldest first; `None` for an unreadable one.
     pub fn partition_history(&self) -> Vec<HistoryEntry> {
-        let entries = self.offsets.readable().map(|(batch, entry)| HistoryEntry {
+        let entries = self.planned_batches().map(|batch| HistoryEntry {
             batch,
-            partitions: entry.partitions(),
+            partitions: self.offset(batch).and_then(OffsetEntry::partitions),
             repartition: self.repartition(batch).is_some(),
         });
         entries.collect()

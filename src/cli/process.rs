@@ -52,7 +52,6 @@ fn stream(of: &impl IsTerminal) -> Stream {
     Stream::Terminal { columns: if columns == 0 { COLUMNS } else { columns } }
 }
 
-/// Opens a checkpoint with the reader.
 fn open(target: &str) -> Result<Arc<dyn Observe>, ReadError> {
     Ok(Arc::new(CheckpointReader::open(target)?))
 }

@@ -151,11 +151,17 @@ pub const COMMANDS: &[Command] = {
             A::Back,
             "Esc",
             &[Key::Esc],
-            "stop counting, clear the filter, or go back",
+            "close, stop counting, clear the filter, or go back",
             0,
         ),
-        command(Anywhere, A::Quit, "q", &[C('q')], "go back; from the overview: quit", 60),
+        command(Anywhere, A::Quit, "q", &[C('q')], "close or go back; from the overview: quit", 60),
         command(Anywhere, A::Interrupt, "Ctrl-C", &[Key::Interrupt], "quit at once", 0),
+        command(Anywhere, A::Down, "j Down", &[C('j'), Key::Down], "down", 0),
+        command(Anywhere, A::Up, "k Up", &[C('k'), Key::Up], "up", 0),
+        command(Anywhere, A::First, "g Home", &[C('g'), Key::Home], "to the first", 0),
+        command(Anywhere, A::Last, "G End", &[C('G'), Key::End], "to the last", 0),
+        command(Anywhere, A::PageDown, "PgDn", &[Key::PageDown], "a page down", 0),
+        command(Anywhere, A::PageUp, "PgUp", &[Key::PageUp], "a page up", 0),
         command(
             Screens,
             A::Screen(1),
@@ -191,20 +197,6 @@ pub const COMMANDS: &[Command] = {
             "mouse on or off (off: the terminal selects text)",
             0,
         ),
-        command(On(Screen::Overview), A::Up, "k Up", &[C('k'), Key::Up], "up", 0),
-        command(On(Screen::Overview), A::Down, "j Down", &[C('j'), Key::Down], "down", 0),
-        command(On(Screen::Overview), A::First, "g Home", &[C('g'), Key::Home], "first", 0),
-        command(On(Screen::Overview), A::Last, "G End", &[C('G'), Key::End], "last", 0),
-        command(On(Screen::Overview), A::PageUp, "PgUp", &[Key::PageUp], "a page up", 0),
-        command(On(Screen::Overview), A::PageDown, "PgDn", &[Key::PageDown], "a page down", 0),
-        command(
-            On(Screen::Overview),
-            A::Focus,
-            "Tab",
-            &[Key::Tab, Key::BackTab],
-            "from stores to findings and back",
-            40,
-        ),
         command(
             On(Screen::Overview),
             A::Open,
@@ -214,41 +206,21 @@ pub const COMMANDS: &[Command] = {
             80,
         ),
         command(
-            On(Screen::Partitions),
-            A::Left,
-            "h Left",
-            &[C('h'), Key::Left],
-            "left in the heatmap",
-            0,
-        ),
-        command(On(Screen::Partitions), A::Down, "j Down", &[C('j'), Key::Down], "down", 0),
-        command(On(Screen::Partitions), A::Up, "k Up", &[C('k'), Key::Up], "up", 0),
-        command(
-            On(Screen::Partitions),
-            A::Right,
-            "l Right",
-            &[C('l'), Key::Right],
-            "right in the heatmap",
-            0,
+            On(Screen::Overview),
+            A::Focus,
+            "Tab",
+            &[Key::Tab, Key::BackTab],
+            "from stores to findings and back",
+            40,
         ),
         command(
             On(Screen::Partitions),
-            A::First,
-            "g Home",
-            &[C('g'), Key::Home],
-            "first partition of the map, first line of the table",
-            0,
+            A::Open,
+            "Enter",
+            &[Key::Enter],
+            "all about the selected partition",
+            75,
         ),
-        command(
-            On(Screen::Partitions),
-            A::Last,
-            "G End",
-            &[C('G'), Key::End],
-            "last partition of the map, last line of the table",
-            0,
-        ),
-        command(On(Screen::Partitions), A::PageUp, "PgUp", &[Key::PageUp], "a page up", 0),
-        command(On(Screen::Partitions), A::PageDown, "PgDn", &[Key::PageDown], "a page down", 0),
         command(
             On(Screen::Partitions),
             A::Focus,
@@ -259,17 +231,25 @@ pub const COMMANDS: &[Command] = {
         ),
         command(
             On(Screen::Partitions),
-            A::Open,
-            "Enter",
-            &[Key::Enter],
-            "all about the selected partition",
-            75,
+            A::Left,
+            "h Left",
+            &[C('h'), Key::Left],
+            "left in the heatmap",
+            0,
         ),
-        command(On(Screen::Partitions), A::NextStore, "o", &[C('o'), C(']')], "next store", 45),
+        command(
+            On(Screen::Partitions),
+            A::Right,
+            "l Right",
+            &[C('l'), Key::Right],
+            "right in the heatmap",
+            0,
+        ),
+        command(On(Screen::Partitions), A::NextStore, "o ]", &[C('o'), C(']')], "next store", 45),
         command(
             On(Screen::Partitions),
             A::PreviousStore,
-            "O",
+            "O [",
             &[C('O'), C('[')],
             "store before",
             0,
@@ -285,12 +265,6 @@ pub const COMMANDS: &[Command] = {
             "heat scale logarithmic or linear",
             30,
         ),
-        command(Overlay, A::Up, "k Up", &[C('k'), Key::Up], "scroll up", 0),
-        command(Overlay, A::Down, "j Down", &[C('j'), Key::Down], "scroll down", 70),
-        command(Overlay, A::PageUp, "PgUp", &[Key::PageUp], "a page up", 0),
-        command(Overlay, A::PageDown, "PgDn space", &[Key::PageDown, C(' ')], "a page down", 0),
-        command(Overlay, A::First, "g Home", &[C('g'), Key::Home], "to the top", 0),
-        command(Overlay, A::Last, "G End", &[C('G'), Key::End], "to the end", 0),
         command(Overlay, A::Open, "Enter", &[Key::Enter], "close", 80),
     ]
 };
@@ -305,8 +279,19 @@ pub fn availability(action: Action, state: &State) -> Availability {
     use Availability::{Not, Ready};
     let stores = state.data().map_or(0, |data| data.stores.len());
     match action {
+        Action::Exact | Action::Pause | Action::Filter | Action::Open | Action::Focus
+            if state.newest.is_none() && state.overlay.is_none() =>
+        {
+            Not("nothing is read yet")
+        }
         Action::Exact if state.newest.as_ref().is_some_and(|data| !data.inspect().stateful) => {
             Not("this query keeps no state: there is nothing to count")
+        }
+        Action::Sort | Action::Reverse | Action::Metric | Action::Scale | Action::Focus
+            if state.screen == Screen::Partitions
+                && state.store().is_none_or(|store| store.partitions().is_empty()) =>
+        {
+            Not("there are no partitions to show")
         }
         Action::NextStore | Action::PreviousStore if stores < 2 => Not("there is only one store"),
         Action::Open if state.screen == Screen::Partitions && state.overlay.is_none() => {
@@ -356,7 +341,6 @@ pub fn hint(action: Action, state: &State) -> &'static str {
             Scale::Linear => "linear",
         },
         Action::NextStore => "next store",
-        Action::Down => "scroll",
         _ => "",
     }
 }
@@ -393,10 +377,10 @@ pub fn help_is_open(state: &State) -> bool {
 
 /// The contexts in the order of the help.
 pub const CONTEXTS: [Context; 5] = [
+    Context::Anywhere,
+    Context::Screens,
     Context::On(Screen::Overview),
     Context::On(Screen::Partitions),
-    Context::Screens,
-    Context::Anywhere,
     Context::Overlay,
 ];
 

@@ -121,6 +121,19 @@ pub(super) fn moment(time: UnixMillis) -> String {
     strftime(time, "%Y-%m-%d %H:%M:%S")
 }
 
+/// As short as it can be told from another moment: `10:24:00` on the same day, else
+/// `11-28 10:24`, with the year when that differs.
+pub(super) fn short_moment(time: UnixMillis, now: UnixMillis) -> String {
+    let (day, year) = (strftime(time, "%Y-%m-%d"), strftime(time, "%Y"));
+    if day == strftime(now, "%Y-%m-%d") {
+        clock(time)
+    } else if year == strftime(now, "%Y") {
+        strftime(time, "%m-%d %H:%M")
+    } else {
+        strftime(time, "%Y-%m-%d %H:%M")
+    }
+}
+
 /// Time of day: `10:24:00`.
 pub(super) fn clock(time: UnixMillis) -> String {
     strftime(time, "%H:%M:%S")
@@ -197,6 +210,10 @@ mod tests {
     fn times_are_utc() {
         assert_eq!(moment(UnixMillis(1_762_000_000_123)), "2025-11-01 12:26:40");
         assert_eq!(clock(UnixMillis(0)), "00:00:00");
+        let now = UnixMillis(1_762_000_000_123);
+        let before = |days: i64| UnixMillis(now.0 - days * 86_400_000);
+        let texts = [0, 1, 400].map(|days| short_moment(before(days), now));
+        assert_eq!(texts, ["12:26:40", "10-31 12:26", "2024-09-27 12:26"]);
         assert_eq!(moment(UnixMillis(i64::MAX)), "?");
     }
 }

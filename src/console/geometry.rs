@@ -35,7 +35,7 @@ const SIDE_WIDTH: u16 = 74;
 /// Columns of the row labels: the greatest partition id plus blanks.
 const LABEL: u16 = 7;
 /// The widest that a cell is drawn.
-const CELL_WIDEST: u16 = 4;
+const CELL_WIDEST: u16 = 5;
 /// Rows of statistics beside the map that are always wanted.
 const SIDE_ROWS: u16 = 9;
 /// The same with one histogram bar for every step of the heat scale.
@@ -209,8 +209,10 @@ impl Grid {
         let x = u16::try_from(cell % columns).ok()?.checked_mul(self.cell_width)?;
         let y = u16::try_from(cell / columns).ok()?;
         let (x, y) = (area.x.checked_add(LABEL)?.checked_add(x)?, area.y.checked_add(y)?);
-        let inside = x.checked_add(self.cell_width)? <= area.right() && y < area.bottom();
-        inside.then(|| Rect::new(x, y, self.cell_width, 1))
+        // Wide cells keep a blank between them, so that each can be told from its neighbours.
+        let drawn = if self.cell_width > 2 { self.cell_width - 1 } else { self.cell_width };
+        let inside = x.checked_add(drawn)? <= area.right() && y < area.bottom();
+        inside.then(|| Rect::new(x, y, drawn, 1))
     }
 
     /// The cell under a place on the screen.

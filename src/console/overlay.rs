@@ -5,7 +5,7 @@
 
 use ratatui::layout::Rect;
 
-use super::commands::{self, COMMANDS, CONTEXTS};
+use super::commands::{self, COMMANDS, CONTEXTS, Context};
 use super::filter::PARTITION_FILTERS;
 use super::format;
 use super::look::Role;
@@ -21,7 +21,7 @@ const LABEL: usize = 14;
 
 /// Where an overlay is drawn.
 pub(super) fn area(size: Size) -> Rect {
-    let width = size.width.saturating_sub(4).min(92);
+    let width = size.width.min(96);
     let height = size.height.saturating_sub(4);
     Rect::new((size.width - width) / 2, 2, width, height)
 }
@@ -62,7 +62,10 @@ pub(super) fn content(state: &State) -> Option<Content> {
 
 fn help(state: &State, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for context in CONTEXTS {
+    let here = Context::On(state.screen);
+    let mut contexts = CONTEXTS;
+    contexts.sort_by_key(|context| *context != here);
+    for context in contexts {
         rows.push(Row::of(context.title(), Role::Strong));
         for command in COMMANDS.iter().filter(|command| command.context == context) {
             let mut title = command.title.to_owned();

@@ -312,8 +312,8 @@ impl State {
             (Some(at), Some(contact)) if self.now > at => {
                 let silent = format::age(contact.until(self.now));
                 Freshness::Stale(match self.reading.trouble() {
-                    Some(why) => format!("for {silent}: {why}"),
-                    None => format!("no answer from the checkpoint for {silent}"),
+                    Some(why) => format!("Stale for {silent}: {why}"),
+                    None => format!("Stale: no answer from the checkpoint for {silent}"),
                 })
             }
             _ => Freshness::Live,
@@ -341,8 +341,9 @@ impl State {
         let inspect = data.inspect();
         let pending = self.screen == Screen::Overview && is_open(inspect.status);
         let stale = matches!(self.freshness(), Freshness::Stale(_));
+        let pinned = self.reading.pinned().is_some();
         [
-            inspect.last_commit_at,
+            if pinned { Some(data.observation.observed_at) } else { inspect.last_commit_at },
             inspect.last_plan_at.filter(|_| pending),
             self.reading.contact().filter(|_| stale),
         ]

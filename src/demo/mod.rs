@@ -24,8 +24,8 @@ use crate::task::{Cancel, Progress};
 use folder::DemoFolder;
 use player::{Player, Stage};
 
-/// The recording, compressed. SEAM: `Some(include_bytes!("../../assets/demo.tar.zst"))`.
-const RECORDING: Option<&[u8]> = None;
+/// The recording, compressed.
+const RECORDING: &[u8] = include_bytes!("../../assets/demo.tar.zst");
 
 /// Batches that arrive while one watches.
 const HELD_BACK: usize = 10;
@@ -47,9 +47,6 @@ pub enum Pace {
 /// Why the demo cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// Built without the recording.
-    #[error("this build carries no demo recording")]
-    NoRecording,
     /// The recording is not what it should be.
     #[error("the demo recording is damaged: {0}")]
     Damaged(String),
@@ -78,12 +75,12 @@ impl Demo {
     /// Unpacks the recording and starts the playback; `open` opens the checkpoint.
     ///
     /// # Errors
-    /// When the build has no recording, or it cannot be unpacked or opened.
+    /// When the recording cannot be unpacked or opened.
     pub fn start(
         pace: Pace,
         open: impl FnOnce(&Path) -> Result<Arc<dyn Observe>, ReadError>,
     ) -> Result<Self, DemoError> {
-        Self::of(RECORDING.ok_or(DemoError::NoRecording)?, &folder::base(), pace, open)
+        Self::of(RECORDING, &folder::base(), pace, open)
     }
 
     fn of(

@@ -52,7 +52,9 @@ impl<'a> Facts<'a> {
                 .map(OperatorStateIds::partitions)
                 .max()
         };
-        let partitions = batch.and_then(|batch| {
+        // Before the first commit, the planned batch's count is the one that will hold.
+        let described = batch.or_else(|| checkpoint.last_planned());
+        let partitions = described.and_then(|batch| {
             checkpoint.partitions_at(batch).or_else(|| u32::try_from(ids(batch)?).ok())
         });
         Self { address, storage, checkpoint, catalog, batch, partitions }

@@ -63,9 +63,10 @@ pub struct InspectReport {
     pub last_plan_at: Option<UnixMillis>,
     /// Where the query stands.
     pub status: Status,
-    /// Partition count in force: of the inspected batch's offset entry.
+    /// Partition count in force: of the inspected batch's offset entry, or of the planned batch
+    /// where none is committed.
     pub partitions: Option<u32>,
-    /// The count in every retained, readable offset entry, oldest first.
+    /// The count in every retained offset entry, oldest first.
     pub partition_history: Vec<HistoryEntry>,
     /// The kind of state store.
     pub provider: Option<Provider>,
@@ -94,7 +95,7 @@ pub struct InspectReport {
 pub struct HistoryEntry {
     /// The batch.
     pub batch: BatchId,
-    /// Its pinned `spark.sql.shuffle.partitions`; `None` when the entry has no such conf.
+    /// Its pinned `spark.sql.shuffle.partitions`; `None` when the entry has no such conf or is unreadable.
     pub partitions: Option<u32>,
     /// Whether this batch is a repartition: its count differs from the entry before it.
     pub repartition: bool,

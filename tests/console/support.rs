@@ -26,7 +26,7 @@ pub const NOW: UnixMillis = UnixMillis(1_795_948_440_000);
 pub const BATCH: u64 = 1841;
 
 /// A store by the rows of its partitions.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Store {
     pub operator: u32,
     pub operator_name: &'static str,
@@ -101,9 +101,9 @@ fn partition(store: &Store, id: u32, rows: Option<u64>, batch: u64) -> Partition
         rows,
         rows_grade: grade,
         families: families.collect(),
-        bytes: Bytes(rows.unwrap_or(900) * 105 + 2_300),
+        bytes: Bytes(rows.unwrap_or(900).saturating_mul(105).saturating_add(2_300)),
         files: 4 + changelogs,
-        snapshot_version: Some(StateVersion(batch + 1 - changelogs)),
+        snapshot_version: Some(StateVersion((batch + 1).saturating_sub(changelogs))),
         changelogs,
         last_written: Some(UnixMillis(NOW.0 - 4_500)),
         last_changed: (grade == Grade::Exact).then_some(StateVersion(batch + 1)),
@@ -111,16 +111,14 @@ fn partition(store: &Store, id: u32, rows: Option<u64>, batch: u64) -> Partition
 }
 
 fn spread(store: &Store, batch: u64) -> StorePartitions {
-    let partitions: Vec<_> = (0..)
-        .zip(&store.rows)
-        .map(|(id, rows)| partition(store, id, *rows, batch))
-        .collect();
+    let partitions: Vec<_> =
+        (0..).zip(&store.rows).map(|(id, rows)| partition(store, id, *rows, batch)).collect();
     let rows = Distribution::of(partitions.iter().map(|p| (p.partition, p.rows)));
     let bytes = Distribution::of(partitions.iter().map(|p| (p.partition, Some(p.bytes.0))));
     StorePartitions {
         name: store.name.to_owned(),
         total: Total {
-            rows: partitions.iter().map(|p| p.rows).sum(),
+            rows: partitions.iter().try_fold(0_u64, |sum, p| Some(sum.saturating_add(p.rows?))),
             rows_grade: partitions.iter().map(|p| p.rows_grade).min().unwrap_or(Grade::Unknown),
             bytes: partitions.iter().map(|p| p.bytes).sum(),
             files: partitions.iter().map(|p| p.files).sum(),
@@ -408,4 +406,14 @@ pub fn text(buffer: &Buffer) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The look of tests that are about something else.
+pub fn look_of_tests() -> Look {
+    look("default", Level::Ansi256, Charset::Utf8)
+}
+
+/// 80x24.
+pub fn console_size() -> Size {
+    Size { width: 80, height: 24 }
 }

@@ -82,6 +82,7 @@ def main() -> None:
         confs.ROCKS + "boundedMemoryUsage": "true",
         confs.ROCKS + "maxMemoryUsageMB": 1500,
         confs.NO_DATA_BATCHES: "false",
+        confs.UNLOAD_ON_COMMIT: str(options.partitions > 1000).lower(),
     }
     for key, value in settings.items():
         spark.conf.set(key, str(value))

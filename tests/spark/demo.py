@@ -150,11 +150,11 @@ def state(running: Any) -> str:
     return ", ".join(f"{o['operatorName']} {o['numRowsTotal']}" for o in operators)
 
 
-def archive(recorder: Recorder, target: Path) -> None:
+def archive(recorder: Recorder, target: Path, version: str) -> None:
     """`demo.json`, then the files batch by batch with their modification times."""
     about = {
         "name": "checkout-payments",
-        "spark_version": session.SparkSession.getActiveSession().version,
+        "spark_version": version,
         "partitions": [BEFORE, AFTER],
         "repartition_batch": BATCHES_BEFORE,
         "hot_account": HOT,
@@ -188,7 +188,7 @@ def main() -> None:
     shutil.rmtree(HOME, ignore_errors=True)
     spark = session.start()
     recorder = build(spark)
-    archive(recorder, options.out.resolve())
+    archive(recorder, options.out.resolve(), spark.version)
     spark.stop()
 
 

@@ -48,7 +48,7 @@ roles! {
     Selection = "selection",
     /// The selected line of the other list.
     SelectionIdle = "selection.idle",
-    /// The selected cell of the heatmap.
+    /// The selected cell of the heatmap; laid over the cell's own role.
     Cursor = "cursor",
     /// All is well.
     Ok = "status.ok",

@@ -1,6 +1,6 @@
 //! The third line: the answer to the screen's question, in one sentence.
 //!
-//! On the overview the worst of: what is broken, the most uneven store, what will hurt. On
+//! That the numbers are stale and why, where they are. Else on the overview the worst of: what is broken, the most uneven store, what will hurt. On
 //! the partitions screen how the shown store is spread.
 
 use super::super::data::{Data, StoreData};
@@ -8,11 +8,12 @@ use super::super::format;
 use super::super::heat::Metric;
 use super::super::look::{Role, Symbols};
 use super::super::overlay::severity;
-use super::super::state::{Screen, State};
+use super::super::state::{Freshness, Screen, State};
 use super::super::text::Row;
 use crate::analysis::Distribution;
 use crate::diagnosis::Severity;
-use crate::report::Status;
+use crate::reader::Depth;
+use crate::report::{InspectReport, Status};
 
 /// From this multiple of the mean on the largest partition is worth a mark.
 pub(super) const SKEWED: f64 = 2.0;
@@ -20,6 +21,10 @@ pub(super) const SKEWED: f64 = 2.0;
 /// The answer.
 pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
     let Some(data) = state.data() else { return Row::new() };
+    // What the numbers say is no answer while nobody knows whether it still holds.
+    if let Freshness::Stale(why) = state.freshness() {
+        return Row::of(format!(" X {why}"), Role::Error);
+    }
     let answer = match state.screen {
         Screen::Overview => overview(data, symbols),
         Screen::Partitions => match state.store() {
@@ -31,27 +36,29 @@ pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
 }
 
 fn overview(data: &Data, symbols: &Symbols) -> Row {
-    if let Some(row) = status(data.inspect().status) {
-        return row;
-    }
     let worst = data.findings.first();
     if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Error) {
         return headline(finding);
+    }
+    if let Some(row) = status(data.inspect()) {
+        return row;
     }
     let ratio = |store: &&StoreData| store.max_over_mean.unwrap_or(0.0);
     let most = data.stores.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     if let Some(store) = most.filter(|store| ratio(store) > SKEWED) {
         let several = data.stores.len() > 1;
-        let place =
-            Row::of(format!("op {} {}: ", store.key.operator, store.key.store), Role::Muted);
+        let place = format!("  op {} {}", store.key.operator, store.key.store);
         let answer = spread(store, Metric::Rows, symbols);
-        return if several { place.joined(answer) } else { answer };
+        return if several { answer.with(place, Role::Muted) } else { answer };
     }
     if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Warning) {
         return headline(finding);
     }
     match most {
         None => stateless(data),
+        Some(_) if data.depth() == Depth::Logs => {
+            Row::of("Partitions are being looked at.", Role::Muted)
+        }
         Some(_) if data.stores.iter().all(|store| store.max_over_mean.is_none()) => {
             Row::of("How the rows are spread is not known.", Role::Text)
         }
@@ -67,11 +74,15 @@ fn overview(data: &Data, symbols: &Symbols) -> Row {
 }
 
 /// States in which nothing else matters.
-fn status(status: Status) -> Option<Row> {
-    match status {
+fn status(inspect: &InspectReport) -> Option<Row> {
+    match inspect.status {
         Status::Empty => {
             Some(Row::of("X Nothing of a checkpoint is in this directory.", Role::Error))
         }
+        Status::UnfinishedRepartition => Some(Row::of(
+            "X A repartition did not finish: only its own count can go on.",
+            Role::Error,
+        )),
         Status::NoBatch => {
             Some(Row::of("No batch was planned yet: there is no state.", Role::Warning))
         }
@@ -120,7 +131,7 @@ fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> R
     let ratio_text = format::ratio(ratio);
     let mut row = if ratio > SKEWED {
         Row::of(
-            format!("Partition {id} holds {share} of the {word}: {ratio_text} {times} the mean."),
+            format!("Partition {id} holds {share} of the {word}, {ratio_text} {times} the mean."),
             Role::Warning,
         )
     } else {

@@ -65,16 +65,17 @@ pub(super) fn fit<Id>(mut columns: Vec<Column<Id>>, room: usize) -> Vec<Column<I
     columns
 }
 
-/// Takes what is too much from the columns that can spare most.
+/// Takes what is too much from the least important columns that can spare it.
 fn shrink<Id>(columns: &mut [Column<Id>], room: usize) {
     let gaps = columns.len().saturating_sub(1) * GAP;
     let wide: usize = columns.iter().map(|column| column.width).sum::<usize>() + gaps;
-    for _ in room..wide {
-        let spare = |column: &&mut Column<Id>| column.width.saturating_sub(column.least);
-        match columns.iter_mut().max_by_key(spare) {
-            Some(column) if column.width > column.least => column.width -= 1,
-            _ => break,
-        }
+    let mut excess = wide.saturating_sub(room);
+    let mut by_rank: Vec<&mut Column<Id>> = columns.iter_mut().collect();
+    by_rank.sort_by_key(|column| column.rank);
+    for column in by_rank {
+        let taken = excess.min(column.width.saturating_sub(column.least));
+        column.width -= taken;
+        excess -= taken;
     }
 }
 

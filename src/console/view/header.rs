@@ -5,12 +5,15 @@ use super::super::look::{Role, Symbols};
 use super::super::state::{Freshness, Screen, State};
 use super::super::text::{Row, cut_middle, spread};
 
-/// Columns that the target keeps.
+/// The least columns that a target can be told by.
 const LEAST_TARGET: usize = 10;
+
+/// From this width on there is room for whole words.
+const WORDS: usize = 76;
 
 /// The header.
 pub(super) fn row(state: &State, symbols: &Symbols, columns: usize) -> Row {
-    let right = right(state);
+    let right = right(state, columns);
     let room = columns.saturating_sub(right.width() + 1);
     spread(left(state, symbols, room), right, columns, symbols.ellipsis)
 }
@@ -31,12 +34,13 @@ fn left(state: &State, symbols: &Symbols, room: usize) -> Row {
     // The store is what one needs to know here: the operator's name goes first, then the
     // target gives way.
     let full = place(&format!(" {}", store.operator_name));
-    let place = if full.width() + LEAST_TARGET <= room { full } else { place("") };
-    target(room.saturating_sub(place.width() + 1).max(LEAST_TARGET)).joined(place)
+    let place = if full.width() + LEAST_TARGET < room { full } else { place("") };
+    let left = room.saturating_sub(place.width() + 1);
+    if left < LEAST_TARGET { place } else { target(left).joined(place) }
 }
 
-fn right(state: &State) -> Row {
-    let mut row = batch(state);
+fn right(state: &State, columns: usize) -> Row {
+    let mut row = batch(state, columns);
     let (word, role) = match state.freshness() {
         Freshness::Loading => ("LOADING", Role::Paused),
         Freshness::Failed(_) => ("NO DATA", Role::Stale),
@@ -53,23 +57,32 @@ fn right(state: &State) -> Row {
 }
 
 /// `batch 1841 committed 4 s ago`, and how far behind the newest that is.
-fn batch(state: &State) -> Row {
+fn batch(state: &State, columns: usize) -> Row {
     let Some(data) = state.data() else { return Row::new() };
     let inspect = data.inspect();
     let Some(batch) = inspect.batch else {
         return Row::of("no committed batch", Role::Warning);
     };
-    let mut row = Row::of("batch ", Role::Muted).with(batch.to_string(), Role::Strong);
-    let newest =
-        state.reading.seen().and_then(|mark| mark.committed).filter(|_| state.hold.is_none());
-    let newest = newest.max(inspect.last_committed_batch).filter(|newest| *newest > batch);
-    match (newest, inspect.last_commit_at) {
-        (Some(newest), _) => row.push(format!(" of {newest}"), Role::Warning),
-        (None, Some(at)) => {
-            let age = format::age(at.until(state.shown_now()));
-            row.push(format!(" committed {age:>4} ago"), Role::Muted);
-        }
-        (None, None) => {}
+    let label = if columns < WORDS { "" } else { "batch " };
+    let mut row = Row::of(label, Role::Muted).with(batch.to_string(), Role::Strong);
+    let seen = state.reading.seen().and_then(|mark| mark.committed);
+    let seen = seen.filter(|_| state.hold.is_none());
+    let newest = seen.max(inspect.last_committed_batch).filter(|newest| *newest > batch);
+    if let Some(newest) = newest {
+        row.push(format!(" of {newest}"), Role::Warning);
+    }
+    if state.reading.pinned().is_some() {
+        // The time of the newest commit says nothing about another batch.
+        let at = data.observation.observed_at;
+        row.push(
+            format!(", read {:>4} ago", format::age(at.until(state.shown_now()))),
+            Role::Muted,
+        );
+    } else if let Some(at) = inspect.last_commit_at {
+        let roomy = columns >= WORDS && state.screen == Screen::Overview && newest.is_none();
+        let verb = if roomy { " committed" } else { "," };
+        let age = format::age(at.until(state.shown_now()));
+        row.push(format!("{verb} {age:>4} ago"), Role::Muted);
     }
     row
 }

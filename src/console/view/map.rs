@@ -51,7 +51,11 @@ pub(super) fn draw(
             canvas.frame(plan.map, role, &title, &lower);
         }
         Room::Tight => {
-            let line = Row::of(" ", Role::Text).joined(title).with("  ", Role::Text);
+            // The legend says more than the number of partitions, which the cells show.
+            let words = format!(" {}, {}  ", view.metric.word(), view.scale.word());
+            let words =
+                if plan.grid.group == 1 { words } else { format!(" cell = {}  ", plan.grid.group) };
+            let line = Row::of(words, if focused { Role::Strong } else { Role::Text });
             canvas.row(plan.map, &line.joined(legend(scale, view.metric, symbols)));
         }
     }
@@ -80,18 +84,16 @@ fn draw_cell(
     let heat = group.iter().map(|part| scale.heat(view.metric.of(part))).max();
     let (symbol, role) = heat_cell(heat.unwrap_or(Heat::Unknown), canvas.symbols());
     let selected = view.selected.is_some_and(|id| grid.cell_of(id) == cell);
-    if selected {
-        // A full block in reverse would be a hole.
-        let [.., warm, full] = canvas.symbols().heat;
-        let symbol = if symbol == full { warm } else { symbol };
-        canvas.cells(place, symbol, Role::Cursor);
-        return;
-    }
     let admitted = *filter == PartitionFilter::All
         || group.iter().any(|part| {
             filter.admits(part.partition, view.metric.of(part), store.change(part.partition))
         });
-    canvas.cells(place, symbol, if admitted { role } else { Role::Dimmed });
+    // A cross in the cell's own colour: a reversed block would be a hole.
+    let symbol = if selected { "+" } else { symbol };
+    canvas.cells(place, symbol, if admitted || selected { role } else { Role::Dimmed });
+    if selected {
+        canvas.lay_over(place, Role::Cursor);
+    }
     if group.iter().any(|part| marked.marks(store.change(part.partition))) {
         canvas.lay_over(place, Role::Changed);
     }
@@ -124,15 +126,14 @@ impl Marked {
 fn title(view: &PartitionsState, grid: &Grid, focused: bool) -> Row {
     let role = if focused { Role::Strong } else { Role::Text };
     let partitions = format::plural(grid.partitions as u64, "partition", "partitions");
-    let mut row = if grid.group == 1 {
-        Row::of(format!("{partitions} by {}, {}", view.metric.word(), view.scale.word()), role)
-    } else {
-        Row::of(format!("{partitions} by {}", view.metric.word()), role)
-    };
-    if grid.group > 1 {
-        row.push(format!(", each cell = {}, its hottest", grid.group), Role::Info);
+    if grid.group == 1 {
+        return Row::of(
+            format!("{partitions} by {}, {}", view.metric.word(), view.scale.word()),
+            role,
+        );
     }
-    row
+    let words = format!(", cell = hottest of {}, by {}", grid.group, view.metric.word());
+    Row::of(partitions, role).with(words, Role::Info)
 }
 
 /// The values that the four marks stand for.

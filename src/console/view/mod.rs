@@ -115,8 +115,8 @@ fn window(canvas: &mut Canvas<'_>, state: &State, content: &overlay::Content) {
 
 fn too_small(canvas: &mut Canvas<'_>, size: Size) {
     let rows = [
-        Row::of(format!("statetop needs {MIN_WIDTH}x{MIN_HEIGHT};"), Role::Strong),
-        Row::of(format!("this is {}x{}.", size.width, size.height), Role::Text),
+        Row::of(format!("needs {MIN_WIDTH}x{MIN_HEIGHT},"), Role::Strong),
+        Row::of(format!("this is {}x{}", size.width, size.height), Role::Text),
         Row::of("q quits", Role::Muted),
     ];
     canvas.rows(Rect::new(0, 0, size.width, size.height), &rows);

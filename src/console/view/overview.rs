@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  ─────────────────────────────────────────────────
-//!  query   10e204a2   RocksDB   changelog on   format 1
-//!  batch   1842 planned, 1841 committed: …
+//!  batch   1842 planned 3 s ago, 1841 committed: …
 //!  count   200 since batch 12, 32 before      watermark …
+//!  query   10e204a2   RocksDB   changelog on   format 1
 //!  source  kafka orders 12 partitions, next offsets 7..45
 //!  ─────────────────────────────────────────────────
 //!  stores
@@ -14,12 +14,12 @@
 
 use ratatui::layout::Rect;
 
-use super::super::data::Data;
+use super::super::data::{Data, StoreData};
 use super::super::format;
 use super::super::geometry::{Chrome, window};
 use super::super::look::{Role, Symbols};
 use super::super::overlay::severity;
-use super::super::paint::Canvas;
+use super::super::paint::{Canvas, bar};
 use super::super::state::{Item, State, is_open};
 use super::super::text::{Row, spread, width};
 use super::stores;
@@ -50,6 +50,36 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
     let selected = state.selected_item();
     stores::draw(canvas, state, selected.as_ref(), plan.stores);
     findings(canvas, state, selected.as_ref(), plan.findings_rule, plan.findings);
+    if let Some(store) = state.store().filter(|_| plan.largest.height > 2) {
+        largest(canvas, store, plan.largest);
+    }
+}
+
+/// The largest partitions of a store, below everything else on tall screens.
+fn largest(canvas: &mut Canvas<'_>, store: &StoreData, area: Rect) {
+    let symbols = canvas.symbols();
+    let Some(rows) = store.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) else {
+        return;
+    };
+    let rule = Rect { height: 1, ..area };
+    canvas.line_of(rule, symbols.line, Role::Border);
+    let title = format!(" largest partitions of op {} {} ", store.key.operator, store.key.store);
+    canvas.row(Rect { x: area.x + 1, ..rule }, &Row::of(title, Role::Strong));
+    let digits = rows.largest.iter().map(|largest| format::count(largest.value).len()).max();
+    let digits = digits.unwrap_or(0);
+    let lines: Vec<Row> = rows
+        .largest
+        .iter()
+        .map(|largest| {
+            let value = format::count(largest.value);
+            let part = format::float(largest.value) / format::float(rows.max.max(1));
+            Row::of(format!("  {:>6}  ", largest.partition), Role::Text)
+                .with(format!("{value:>digits$}"), Role::Strong)
+                .with(format!("  {:>6}  ", format::share(largest.share)), Role::Text)
+                .with(bar(symbols, part, 40), Role::Bar)
+        })
+        .collect();
+    canvas.rows(Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }, &lines);
 }
 
 /// Where the parts are.
@@ -60,7 +90,11 @@ struct Plan {
     stores: Rect,
     findings_rule: Rect,
     findings: Rect,
+    largest: Rect,
 }
+
+/// Lines of the largest partitions, with their rule.
+const LARGEST: u16 = 6;
 
 impl Plan {
     /// Facts first; stores and findings share the rest, each taking what the other leaves.
@@ -69,9 +103,11 @@ impl Plan {
         let facts = height(facts).min(body.height.saturating_sub(9));
         let rest = body.height.saturating_sub(facts + 3);
         let stores = height(stores).max(1).saturating_add(1);
-        let findings = height(findings).max(1);
+        let findings = height(findings);
         let half = rest / 2;
         let stores = stores.min(half.max(rest.saturating_sub(findings)));
+        let below = rest.saturating_sub(stores);
+        let largest = if below > findings + LARGEST { LARGEST } else { 0 };
         let line = |y: u16, height: u16| Rect { y: body.y + y, height, ..body };
         Self {
             upper_rule: line(0, 1),
@@ -79,7 +115,8 @@ impl Plan {
             middle_rule: line(1 + facts, 1),
             stores: line(2 + facts, stores),
             findings_rule: line(2 + facts + stores, 1),
-            findings: line(3 + facts + stores, rest.saturating_sub(stores)),
+            findings: line(3 + facts + stores, if largest > 0 { findings } else { below }),
+            largest: line(3 + facts + stores + findings + 1, largest),
         }
     }
 }
@@ -103,7 +140,7 @@ fn also(row: &mut Row, label: &str, value: &str, role: Role) {
 
 fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: usize) -> Vec<Row> {
     let inspect = data.inspect();
-    let mut rows = vec![query(inspect, columns), batch(state, inspect), count(inspect)];
+    let mut rows = vec![batches(state, inspect), count(inspect)];
     let watermark = watermark(inspect, columns);
     // One line for both where there is room.
     match rows.last_mut() {
@@ -114,12 +151,15 @@ fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: 
         _ if !watermark.is_empty() => rows.push(fact("time").joined(watermark)),
         _ => {}
     }
+    // In a low window the first two lines are all there is.
+    rows.push(query(data, columns));
     let room = if height > 24 { height / 4 } else { FEW_SOURCES };
     rows.extend(sources(inspect, symbols, room));
     rows
 }
 
-fn query(inspect: &InspectReport, columns: usize) -> Row {
+fn query(data: &Data, columns: usize) -> Row {
+    let inspect = data.inspect();
     let mut row = fact("query");
     match inspect.query_id.as_deref() {
         // Eight digits tell queries apart; the rest is for copying from wide screens.
@@ -146,18 +186,22 @@ fn query(inspect: &InspectReport, columns: usize) -> Row {
     if let Some(format) = inspect.state_checkpoint_format {
         also(&mut row, "format", &format.to_string(), Role::Text);
     }
+    also(&mut row, "read", &format::clock(data.observation.observed_at), Role::Text);
     row
 }
 
-fn batch(state: &State, inspect: &InspectReport) -> Row {
+fn batches(state: &State, inspect: &InspectReport) -> Row {
     let number = |batch: Option<crate::units::BatchId>| {
         batch.map_or_else(|| "none".to_owned(), |b| b.to_string())
     };
     let planned = number(inspect.last_planned_batch);
     let committed = number(inspect.last_committed_batch);
     let mut row = fact("batch");
-    if is_open(inspect.status) {
-        row.push(format!("{planned} planned, {committed} committed"), Role::Text);
+    let open = is_open(inspect.status);
+    if open {
+        let age = inspect.last_plan_at.map(|at| format::age(at.until(state.shown_now())));
+        let age = age.map_or_else(String::new, |age| format!(" {age} ago"));
+        row.push(format!("{planned} planned{age}, {committed} committed: "), Role::Text);
     }
     let repartition_to = || {
         let last = inspect.partition_history.last().and_then(|entry| entry.partitions);
@@ -165,23 +209,15 @@ fn batch(state: &State, inspect: &InspectReport) -> Row {
     };
     let (text, role) = match inspect.status {
         Status::Committed => (format!("{committed}, planned and committed"), Role::Ok),
-        Status::Pending => (": running, or stopped in the middle".to_owned(), Role::Warning),
+        Status::Pending => ("running, or stopped in the middle".to_owned(), Role::Warning),
         Status::UnfinishedRepartition => {
-            (format!(": unfinished repartition{}", repartition_to()), Role::Error)
+            (format!("X unfinished repartition{}", repartition_to()), Role::Error)
         }
         Status::NoBatch => ("none planned yet".to_owned(), Role::Warning),
-        Status::NoCommittedBatch => (": the first batch never finished".to_owned(), Role::Warning),
-        Status::Empty => ("nothing here".to_owned(), Role::Error),
+        Status::NoCommittedBatch => ("the first batch never finished".to_owned(), Role::Warning),
+        Status::Empty => ("X nothing here".to_owned(), Role::Error),
     };
     row.push(text, role);
-    if is_open(inspect.status)
-        && let Some(at) = inspect.last_plan_at
-    {
-        row.push(
-            format!(", planned {} ago", format::age(at.until(state.shown_now()))),
-            Role::Muted,
-        );
-    }
     if let Some(pinned) = state.reading.pinned() {
         row.push(format!("   shown: {pinned}, as asked for"), Role::Info);
     }
@@ -231,7 +267,12 @@ fn watermark(inspect: &InspectReport, columns: usize) -> Row {
     if watermark == UnixMillis(0) {
         return row.with("not set yet", Role::Text);
     }
-    let time = if columns < 100 { format::clock(watermark) } else { format::moment(watermark) };
+    let now = inspect.batch_timestamp.unwrap_or(watermark);
+    let time = if columns < 100 {
+        format::short_moment(watermark, now)
+    } else {
+        format::moment(watermark)
+    };
     row.push(time, Role::Text);
     if let Some(batch) = inspect.batch_timestamp.filter(|batch| *batch > watermark) {
         row.push(format!(", {} behind", format::age(watermark.until(batch))), Role::Muted);

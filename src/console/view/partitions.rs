@@ -22,7 +22,7 @@ use super::super::state::State;
 use super::super::text::Row;
 use super::{map, message, side, table};
 use crate::report::PartitionReport;
-use crate::units::StateVersion;
+use crate::units::{StateVersion, UnixMillis};
 
 /// Draws the partitions screen.
 pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
@@ -72,7 +72,7 @@ fn detail(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, plan: &Part
     canvas.row(plan.detail, &first);
     if plan.room == Room::Ample {
         let second = Rect { y: plan.detail.y + 1, height: 1, ..plan.detail };
-        canvas.row(second, &second_line(part));
+        canvas.row(second, &second_line(part, state.shown_now()));
     }
 }
 
@@ -91,7 +91,7 @@ fn first_line(state: &State, store: &StoreData, part: &PartitionReport, symbols:
     row.with(format!("; {} in {files}", format::bytes(part.bytes)), Role::Text)
 }
 
-fn second_line(part: &PartitionReport) -> Row {
+fn second_line(part: &PartitionReport, now: UnixMillis) -> Row {
     let mut row = Row::of("   ", Role::Text);
     match part.snapshot_version {
         Some(version) => row.push(format!("snapshot {version}"), Role::Text),
@@ -102,7 +102,7 @@ fn second_line(part: &PartitionReport) -> Row {
         Role::Text,
     );
     if let Some(written) = part.last_written {
-        row.push(format!("; written {}", format::clock(written)), Role::Text);
+        row.push(format!("; written {}", format::short_moment(written, now)), Role::Text);
     }
     if let Some(batch) = part.last_changed.and_then(StateVersion::batch) {
         row.push(format!("; last changed by batch {batch}"), Role::Text);

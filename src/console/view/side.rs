@@ -131,7 +131,8 @@ fn histogram(
             row.push(format!("{:>digits$} ", format::count(count)), Role::Text);
             let part = format::float(count) / format::float(most.max(1));
             let width = columns.saturating_sub(row.width());
-            row.with(bar(symbols, part, width), Role::heat(steps.end - 1))
+            let middle = usize::midpoint(steps.start, steps.end - 1);
+            row.with(bar(symbols, part, width), Role::heat(middle))
         })
         .collect();
     let (mark, role) = heat_cell(Heat::Empty, symbols);

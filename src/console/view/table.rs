@@ -15,6 +15,8 @@ use crate::units::PartitionId;
 
 /// The least columns that a bar is worth.
 const BAR: usize = 6;
+/// Beyond this a bar says nothing more.
+const LONGEST_BAR: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -53,7 +55,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, ar
     let mut columns = columns::fit(all_columns(store, view, symbols), room);
     // The bar is drawn by itself, in all the room that is left.
     let bar_width = match columns.pop_if(|last| last.id == Id::Bar) {
-        Some(_) => columns::rest(&columns, room),
+        Some(_) => columns::rest(&columns, room).min(LONGEST_BAR),
         None => 0,
     };
     canvas.row(area, &head(&columns, view, symbols));

@@ -40,24 +40,23 @@ pub(in crate::console) fn tab_at(x: u16) -> Option<Screen> {
     None
 }
 
-/// Held, stale, counting or reading: the one thing that matters most.
+/// Held, counting or not read: the one thing that matters most.
 fn going_on(state: &State) -> Row {
     if let Some(hold) = &state.hold {
         let newer = match hold.newer {
             0 => "nothing newer yet".to_owned(),
-            newer => format!(
-                "{} waiting",
-                format::plural(newer.into(), "newer observation", "newer observations")
-            ),
+            1 => "1 newer waits".to_owned(),
+            newer => format!("{} newer wait", format::count(newer.into())),
         };
         let at = format::clock(hold.at);
-        return Row::of(format!(" held at {at}: {newer}; space resumes "), Role::Paused);
-    }
-    if let Freshness::Stale(why) = state.freshness() {
-        return Row::of(why, Role::Error).with(" ", Role::Text);
+        return Row::of(format!(" space resumes; {newer}; since {at} "), Role::Paused);
     }
     if let Some(row) = counting(state) {
         return row;
+    }
+    if matches!(state.freshness(), Freshness::Stale(_)) {
+        let again = Row::of("tried again by itself; ", Role::Muted);
+        return again.with("r", Role::Key).with(" tries at once ", Role::Muted);
     }
     if let Some(why) = state.reading.trouble().filter(|_| state.newest.is_some()) {
         return Row::of(format!("not read: {why} "), Role::Error);

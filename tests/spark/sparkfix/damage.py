@@ -165,7 +165,7 @@ def ask_spark(spark: SparkSession, checkpoint: Path, result: dict[str, Any], dam
     if not wanted:
         return "not asked: no counts at the last committed batch", []
     spark.conf.set(confs.CHECKPOINT_FORMAT, str(result["state_checkpoint_format"] or 1))
-    # Falling back to an older snapshot is only tried where the session has changelogs switched on.
+    # The engine falls back to an older snapshot only where changelogs are on in the session.
     spark.conf.set(confs.CHANGELOG, str(bool(result["changelog"])).lower())
     reader = Reader(spark, checkpoint, result["partitions"], result["provider"] == "rocksdb")
     complete = not result["expect"]["unreadable_partitions"]

@@ -45,7 +45,7 @@ def make(spark: SparkSession, made: Case, version: str, out: Path) -> list[str]:
     rows: list[str] = []
     if told["stateful"] and told["last_committed_batch"] is not None:
         rows = count(spark, home, truth, made.truth_may_fail)
-        if build["rows_tracked"]:
+        if build.get("rows_tracked", True):
             warnings = compare(truth, build["progress"])
     write(target, truth, rows)
     return [f"{name}: {w}" for w in warnings]

@@ -1,0 +1,17 @@
+//! The console without a terminal: what messages do, what screens look like, what the loop
+//! writes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "tests"
+)]
+
+mod event_loop;
+mod keys;
+mod screens;
+mod styles;
+mod support;
+mod updates;
