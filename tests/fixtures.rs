@@ -1,6 +1,8 @@
 //! Every fixture, read at every batch that Spark's own reader was asked about, says what
 //! Spark said: status, history, and the keys of each store, family and partition.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
 mod support;
 
 use serde_json::{Value, json};
@@ -49,6 +51,10 @@ fn inspect_says_what_spark_says() {
             "state_checkpoint_format",
             "changelog",
         ];
+        if fixture.truth["last_committed_batch"].is_null() {
+            // Told by the files of a committed batch; Spark's truth has the session's confs.
+            fields.retain(|field| !["state_checkpoint_format", "changelog"].contains(field));
+        }
         fields.retain(|field| fixture.truth.get(field).is_some());
         fields
             .into_iter()

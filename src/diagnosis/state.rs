@@ -169,8 +169,9 @@ fn consequence(fault: &StateFault) -> String {
 fn remedy(fault: &StateFault) -> &'static str {
     match (&fault.kind, fault.outcome) {
         (FaultKind::Rows(..), _) => {
-            "Do not resize. Check whether an offline repartition wrote this version (join format 4 \
-             is written wrongly by it) and go back to a checkpoint copy from before"
+            "Do not resize. Check whether an offline repartition wrote this version (it puts join \
+             format 4 and aggregates without keys in the wrong places) and go back to a copy of the \
+             checkpoint from before"
         }
         (FaultKind::Unreadable(_), _) => "Check permissions and the connection, then read again",
         (FaultKind::Schema(_), _) => "Restore the file from a copy or an earlier object version",

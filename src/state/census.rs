@@ -139,9 +139,39 @@ impl Store {
         counter: &Counter,
     ) -> Result<Census, Cancelled> {
         cancel.check()?;
-        if self.single_partition && partition.0 > 0 {
-            return Ok(finish(partition, None, Count::empty(), Vec::new()));
+        let census = self.census_of_used(partition, target, method, cancel, counter)?;
+        Ok(if self.single_partition && partition.0 > 0 {
+            self.of_unused_partition(partition, census)
+        } else {
+            census
+        })
+    }
+
+    /// A partition that the operator never reads has no files, or stale ones, and is empty.
+    /// Rows in it are lost to the query: an offline repartition puts them there.
+    fn of_unused_partition(&self, partition: PartitionId, mut census: Census) -> Census {
+        let absent = |fault: &StateFault| {
+            matches!(fault.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
+        };
+        if census.faults.iter().all(absent) && census.report.rows.is_none() {
+            return finish(partition, None, Count::empty(), Vec::new());
         }
+        if let Some(rows @ 1..) = census.report.rows {
+            let what = "lie in a partition that this operator, which has no grouping key, never reads";
+            let kind = FaultKind::Rows(rows, what);
+            census.faults.push(self.fault(partition, self.dir(partition), kind));
+        }
+        census
+    }
+
+    fn census_of_used(
+        &self,
+        partition: PartitionId,
+        target: &Target,
+        method: Method,
+        cancel: &Cancel,
+        counter: &Counter,
+    ) -> Result<Census, Cancelled> {
         let dir = match files::Directory::read(&self.storage, &self.dir(partition)) {
             Ok(dir) => dir,
             Err((file, kind)) => {

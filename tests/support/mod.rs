@@ -7,39 +7,34 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A fixture: what Spark wrote, and the truth as Spark's own readers told it.
-pub struct Fixture {
+pub(crate) struct Fixture {
     /// Its name, such as `agg-window-hot-4.3.0`.
-    pub name: String,
+    pub(crate) name: String,
     /// `truth.json`; the fields are explained in `tests/spark/README.md`.
-    pub truth: Value,
+    pub(crate) truth: Value,
     dir: PathBuf,
 }
 
 /// An unpacked checkpoint, removed with the value.
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     _root: TempDir,
     /// The checkpoint directory.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// The folder of fixtures: the one in the repository, or one that was just made.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     std::env::var_os("STATETOP_FIXTURES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), PathBuf::from)
 }
 
 /// All fixtures by name.
-pub fn all() -> Vec<Fixture> {
+pub(crate) fn all() -> Vec<Fixture> {
     let entries = std::fs::read_dir(folder()).unwrap();
     let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     dirs.retain(|dir| dir.join("truth.json").is_file());
     dirs.sort();
     dirs.into_iter().map(Fixture::read).collect()
-}
-
-/// The fixture of that name.
-pub fn named(name: &str) -> Fixture {
-    Fixture::read(folder().join(name))
 }
 
 impl Fixture {
@@ -51,7 +46,7 @@ impl Fixture {
     }
 
     /// Unpacks the checkpoint into a directory of its own.
-    pub fn unpack(&self) -> Unpacked {
+    pub(crate) fn unpack(&self) -> Unpacked {
         let root = TempDir::new().unwrap();
         let archive = File::open(self.dir.join("checkpoint.tar.zst")).unwrap();
         let archive = zstd::Decoder::new(archive).unwrap();
@@ -63,7 +58,7 @@ impl Fixture {
 
 impl Unpacked {
     /// The path as a command-line argument.
-    pub fn target(&self) -> &str {
+    pub(crate) fn target(&self) -> &str {
         self.path.to_str().unwrap()
     }
 }
