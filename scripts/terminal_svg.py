@@ -187,7 +187,7 @@ def main():
             shapes += draw_run(run, MARGIN + number * CELL_HEIGHT)
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
           f'width="{width:g}" height="{height:g}" role="img" font-family="{FONTS}" '
-          f'font-size="{FONT_SIZE}" xml:space="preserve">')
+          f'font-size="{FONT_SIZE}" shape-rendering="crispEdges" xml:space="preserve">')
     print(f"<title>{escape(options.title)}</title>")
     print(f'<rect width="{width:g}" height="{height:g}" rx="8" fill="{BACKGROUND}"/>')
     print("\n".join(shapes))

@@ -12,10 +12,8 @@ use crate::reader::Observation;
 use crate::report::{InspectReport, OperatorPartitions, PartitionReport, Status, StorePartitions};
 use crate::units::Bytes;
 
-/// From this many times the mean on, the largest partition is the one slow task of a stage.
-const HOT: f64 = 3.0;
-/// Up to this many times the mean a spread is as even as hashing makes it.
-const EVEN: f64 = 1.5;
+/// Beyond this many times the mean the largest partition is the slow task of its stage.
+const SKEWED: f64 = 2.0;
 /// With fewer rows than this per partition, chance alone makes one partition the largest.
 const ROWS_TO_JUDGE: f64 = 10.0;
 /// With fewer bytes than this per partition, the files' own overhead is most of them.
@@ -68,8 +66,7 @@ impl<'a> Judged<'a> {
         match distribution.max_over_mean {
             None => Spread::Nothing,
             Some(_) if distribution.mean < enough => Spread::TooLittle,
-            Some(ratio) if ratio >= HOT => Spread::Hot,
-            Some(ratio) if ratio > EVEN => Spread::Uneven,
+            Some(ratio) if ratio > SKEWED => Spread::Skewed,
             Some(_) => Spread::Even,
         }
     }
@@ -97,18 +94,15 @@ pub(crate) enum Spread {
     TooLittle,
     /// As even as hashing makes it.
     Even,
-    /// The largest is noticeably larger.
-    Uneven,
     /// The largest is what everyone waits for.
-    Hot,
+    Skewed,
 }
 
 impl Spread {
     /// The role of a ratio in a table.
     pub(crate) fn role(self) -> Role {
         match self {
-            Self::Hot => Role::Error,
-            Self::Uneven => Role::Warning,
+            Self::Skewed => Role::Warning,
             Self::Nothing | Self::TooLittle | Self::Even => Role::Text,
         }
     }
@@ -116,7 +110,7 @@ impl Spread {
     /// The role of a sentence about it.
     fn role_of_sentence(self) -> Role {
         match self {
-            Self::Hot | Self::Uneven => self.role(),
+            Self::Skewed => self.role(),
             Self::Nothing | Self::TooLittle | Self::Even => Role::Info,
         }
     }
@@ -124,8 +118,8 @@ impl Spread {
     /// A mark that survives without colour.
     pub(crate) fn mark(self) -> &'static str {
         match self {
-            Self::Hot => " !",
-            Self::Nothing | Self::TooLittle | Self::Even | Self::Uneven => "",
+            Self::Skewed => " !",
+            Self::Nothing | Self::TooLittle | Self::Even => "",
         }
     }
 }
@@ -206,7 +200,7 @@ fn of_stores(observation: &Observation) -> (Role, String) {
         ),
         Spread::TooLittle => "There is too little state to call its spread even or not.".to_owned(),
         Spread::Nothing => "There are no rows that could be counted.".to_owned(),
-        Spread::Uneven | Spread::Hot => {
+        Spread::Skewed => {
             let sentence = with_first(&of_store(store), char::to_lowercase);
             format!("In {}, {sentence}", place(operator, store))
         }
@@ -244,7 +238,7 @@ pub(crate) fn of_store(store: &StorePartitions) -> String {
     match judged.spread() {
         Spread::TooLittle => format!("{sentence}; too little to call it skew."),
         Spread::Even => format!("{sentence}: even."),
-        Spread::Nothing | Spread::Uneven | Spread::Hot => format!("{sentence}."),
+        Spread::Nothing | Spread::Skewed => format!("{sentence}."),
     }
 }
 

@@ -1,4 +1,6 @@
 //! `statetop demo`: the console on a recorded query, or the overview of its last batch.
+//!
+//! It is small enough to be counted exactly all the time.
 
 use super::args::{DemoArgs, Format, ReadArgs};
 use super::console;
@@ -6,6 +8,7 @@ use super::exit::{CliError, Exit};
 use super::inspect;
 use super::read::read;
 use super::surroundings::{Stream, Surroundings};
+use crate::console::{ConsoleOptions, Counting};
 use crate::demo::{Demo, Pace};
 
 /// Runs the command.
@@ -15,9 +18,13 @@ pub(crate) fn run(args: &DemoArgs, around: &mut Surroundings<'_>) -> Result<Exit
     // Lives until the command ends: dropping it removes the unpacked files.
     let demo = Demo::start(pace, |folder| (around.open)(&folder.to_string_lossy()))?;
     if live {
-        return console::watch(demo.source(), console::options(&args.screen, args.output));
+        let options = ConsoleOptions {
+            counting: Counting::Exact,
+            ..console::options(&args.screen, args.output)
+        };
+        return console::watch(demo.source(), options);
     }
-    let all = ReadArgs { batch: None, operator: None, store: None, exact: false };
+    let all = ReadArgs { batch: None, operator: None, store: None, exact: true };
     let seen = read(&demo.source(), &all, around)?;
     let look = around.look(args.output.color);
     inspect::print(&seen, args.output.format.unwrap_or(Format::Table), look, around.out)?;
