@@ -265,9 +265,10 @@ impl Store {
         let grade = if rows.is_some() { Grade::Snapshot } else { Grade::Unknown };
         let types = metadata.column_family_type_map.iter();
         let mut internal = types.filter(|(name, _)| self.families.is_internal(name));
-        let oddities = match internal.any(|(_, internal)| !internal) {
-            true => vec![FaultKind::InternalCounted],
-            false => Vec::new(),
+        let oddities = if internal.any(|(_, internal)| !internal) {
+            vec![FaultKind::InternalCounted]
+        } else {
+            Vec::new()
         };
         (Count { rows, grade, families, last_changed: None }, oddities)
     }
