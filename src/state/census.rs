@@ -157,7 +157,8 @@ impl Store {
             return finish(partition, None, Count::empty(), Vec::new());
         }
         if let Some(rows @ 1..) = census.report.rows {
-            let what = "lie in a partition that this operator, which has no grouping key, never reads";
+            let what =
+                "lie in a partition that this operator, which has no grouping key, never reads";
             let kind = FaultKind::Rows(rows, what);
             census.faults.push(self.fault(partition, self.dir(partition), kind));
         }

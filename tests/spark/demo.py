@@ -34,7 +34,7 @@ HOME = Path("/tmp/statetop-demo")
 CHECKPOINT = HOME / "checkout-payments"
 BEFORE, AFTER = 32, 48
 BATCHES_BEFORE, BATCHES_AFTER = 4, 16
-ROWS_BEFORE, ROWS_AFTER = 1500, 420
+ROWS_BEFORE, ROWS_AFTER = 1500, 640
 MINUTES = 4.0
 ACCOUNTS = 2600
 HOT = "acct-7"
@@ -74,10 +74,10 @@ def query(spark: SparkSession) -> DataFrame:
 
     def side(name: str, prefix: str) -> DataFrame:
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-        frame = reader.json(str(HOME / "in" / name)).withWatermark("ts", "50 minutes")
+        frame = reader.json(str(HOME / "in" / name)).withWatermark("ts", "58 minutes")
         return frame.select(*[F.col(c).alias(f"{prefix}_{c}") for c in frame.columns])
 
-    near = "o_account_id = p_account_id AND p_ts BETWEEN o_ts AND o_ts + INTERVAL 1 MINUTE"
+    near = "o_account_id = p_account_id AND p_ts BETWEEN o_ts AND o_ts + INTERVAL 4 MINUTES"
     joined = side("orders", "o").join(side("payments", "p"), F.expr(near), "inner")
     return joined.groupBy(F.window("o_ts", "10 minutes"), "o_account_id").agg(
         F.sum("p_amount").alias("paid"), F.count("*").alias("payments")

@@ -151,8 +151,9 @@ def trim(progress: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_line(error: Exception) -> str:
-    """The telling line of a Spark error: the deepest cause that has an error class, else the first line."""
+    """The telling line of a Spark error: its deepest cause, else the first line with an error class."""
     lines = [t.strip() for t in str(error).splitlines() if t.strip() and "An error occurred while calling" not in t]
-    classed = [t for t in lines if re.search(r"\[[A-Z][A-Z_0-9]+(\.[A-Z_0-9]+)?\]", t)]
-    text = (classed[-1:] or lines[:1] or [type(error).__name__])[0]
+    causes = [t for t in lines if t.startswith("Caused by: ")]
+    classed = [t for t in lines if re.search(r"\[[A-Z][A-Z_0-9]+(\.[A-Z_0-9]+)?\]", t) and "Suppressed" not in t]
+    text = (causes[-1:] or classed[:1] or lines[:1] or [type(error).__name__])[0]
     return re.sub(r"^(: |Caused by: )+", "", text)[:400]

@@ -78,7 +78,6 @@ def describe(checkpoint: Path) -> dict[str, Any]:
     known = [h for h in history if h["partitions"] is not None]
     valid = [h for h in known if committed is not None and h["batch"] <= committed]
     in_force = (valid or known or [None])[-1]
-    last_commit = metadata(checkpoint / "commits" / str(committed)) or {}
     provider = pinned(checkpoint, in_force["batch"], confs.PROVIDER) if in_force else None
     stateful = (checkpoint / "state").is_dir() and any((checkpoint / "state").iterdir())
     return {
@@ -92,9 +91,15 @@ def describe(checkpoint: Path) -> dict[str, Any]:
         "partition_history": history,
         "offset_log_version": _newest(checkpoint / "offsets", offsets),
         "commit_log_version": _newest(checkpoint / "commits", commits),
-        "state_checkpoint_format": (2 if last_commit.get("stateUniqueIds") else 1) if stateful else None,
+        "state_checkpoint_format": state_format(checkpoint, committed) if stateful else None,
         "changelog": any((checkpoint / "state").rglob("*.changelog")) if stateful else None,
     }
+
+
+def state_format(checkpoint: Path, batch: int | None) -> int:
+    """The state checkpoint format of the version that `batch` committed."""
+    found = metadata(checkpoint / "commits" / str(batch)) or {}
+    return 2 if found.get("stateUniqueIds") else 1
 
 
 def status(checkpoint: Path, planned: int | None, committed: int | None, history: list[dict[str, Any]]) -> str:

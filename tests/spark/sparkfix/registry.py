@@ -40,6 +40,10 @@ class Case:
     """One of the smallest cases, run live by continuous integration."""
     truth_may_fail: bool = False
     """Spark's reader is expected to refuse (part of) this checkpoint."""
+    findings: tuple[str, ...] = ()
+    """What a reader must notice, as "kind: file"."""
+    unreadable: tuple[tuple[int, str, int], ...] = ()
+    """Operator, store and partition that cannot be read at the last committed batch."""
 
     def fixture(self, version: str) -> str:
         """The directory name of this case made with `version`."""
@@ -57,11 +61,14 @@ def case(
     keep_crc: bool = False,
     smoke: bool = False,
     truth_may_fail: bool = False,
+    findings: tuple[str, ...] = (),
+    unreadable: tuple[tuple[int, str, int], ...] = (),
 ) -> Callable:
     """Announce a function `f(ctx)` that runs a query and leaves a checkpoint."""
 
     def add(function: Callable) -> Callable:
-        _register(Case(name, description, versions, function, None, keep_crc, smoke, truth_may_fail))
+        new = Case(name, description, versions, function, None, keep_crc, smoke, truth_may_fail, findings, unreadable)
+        _register(new)
         return function
 
     return add

@@ -41,6 +41,7 @@ def make(spark: SparkSession, made: Case, version: str, out: Path) -> list[str]:
     truth = {**head, **told, **blank()}
     truth["progress"] = build["progress"][-4:]
     truth["spark_messages"] = build["notes"]
+    truth["expect"] = {"findings": list(made.findings), "unreadable_partitions": [list(u) for u in made.unreadable]}
     warnings: list[str] = []
     rows: list[str] = []
     if told["stateful"] and told["last_committed_batch"] is not None:
@@ -85,8 +86,6 @@ def count(spark: SparkSession, home: Path, truth: dict[str, Any], may_fail: bool
         if raw
         else "per store (the raw reader refuses this provider): rows = distinct keys"
     )
-    # The reader does not take the checkpoint format from the commit log: it needs the session setting.
-    spark.conf.set(confs.CHECKPOINT_FORMAT, str(truth["state_checkpoint_format"]))
     reader = Reader(spark, checkpoint, truth["partitions"])
     metadata = reader.metadata()
     truth["state_metadata"] = None if borrowed else metadata
@@ -100,6 +99,8 @@ def count(spark: SparkSession, home: Path, truth: dict[str, Any], may_fail: bool
         truth["schemas"] += reader.schemas(operator, store)
     rows: list[str] = []
     for batch in wanted_batches(checkpoint, last):
+        # The reader does not take the checkpoint format from the commit log: it needs the session setting.
+        spark.conf.set(confs.CHECKPOINT_FORMAT, str(logs.state_format(checkpoint, batch)))
         place = bounded(home, logs.partitions(checkpoint, batch) or truth["partitions"])
         reader = Reader(spark, place, logs.partitions(checkpoint, batch) or truth["partitions"], raw)
         try:

@@ -21,12 +21,12 @@ NEWEST = ("4.3.0",)
 # made by Spark itself
 
 
-@case("empty", "an empty directory", NEWEST)
+@case("empty", "an empty directory", NEWEST, findings=("empty",))
 def empty(ctx: Context) -> None:
     ctx.checkpoint.mkdir()
 
 
-@case("no-batch", "a query that was started and stopped before any data came", NEWEST)
+@case("no-batch", "a query that was started and stopped before any data came", NEWEST, findings=("no_batch",))
 def no_batch(ctx: Context) -> None:
     ctx.run(windowed(ctx), "update", linger=0.2)
 
@@ -42,14 +42,24 @@ def fail_at(batch: int) -> Any:
     return lambda writer: writer.foreachBatch(each)
 
 
-@case("pending", "the sink failed in the last batch: planned, state written, not committed", ("3.5.9", "4.3.0"))
+@case(
+    "pending",
+    "the sink failed in the last batch: planned, state written, not committed",
+    ("3.5.9", "4.3.0"),
+    findings=("batch_not_committed: offsets/6",),
+)
 def pending(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
     ctx.feed().add(events(7))
     ctx.run(windowed(ctx), "update", sink=fail_at(6), fails=True)
 
 
-@case("pending-first", "the sink failed in the very first batch: nothing was ever committed", NEWEST)
+@case(
+    "pending-first",
+    "the sink failed in the very first batch: nothing was ever committed",
+    NEWEST,
+    findings=("no_committed_batch: offsets/0",),
+)
 def pending_first(ctx: Context) -> None:
     ctx.feed().add(events(1))
     ctx.run(windowed(ctx), "update", sink=fail_at(0), fails=True)
@@ -59,6 +69,7 @@ def pending_first(ctx: Context) -> None:
     "pending-format2",
     "the sink failed in the last batch, state checkpoint format 2: its files have ids that no commit names",
     NEWEST,
+    findings=("batch_not_committed: offsets/5",),
 )
 def pending_format2(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True, confs.CHECKPOINT_FORMAT: 2})

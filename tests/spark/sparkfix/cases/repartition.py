@@ -105,6 +105,7 @@ def resized_join_v2(ctx: Context) -> None:
     "stream-stream join format 4 resized 5 to 8: Spark corrupts it silently",
     ("4.3.0",),
     truth_may_fail=True,
+    findings=("corrupt_list_values: state/0", "misplaced_keys: state/0"),
 )
 def resized_join_v4(ctx: Context) -> None:
     ctx.conf({confs.JOIN_FORMAT: 4, confs.CHANGELOG: True})
@@ -139,6 +140,8 @@ def resized_dedup(ctx: Context) -> None:
     "an aggregate without keys resized 5 to 8: its one row moved and is never found again",
     ("4.3.0",),
     truth_may_fail=True,
+    findings=("missing_state_version: state/0",),
+    unreadable=tuple((0, "default", partition) for partition in range(1, 8)),
 )
 def resized_no_keys(ctx: Context) -> None:
     from pyspark.sql import functions as F
@@ -158,6 +161,7 @@ def resized_no_keys(ctx: Context) -> None:
     "a repartition that failed after it had written its offset entry "
     "(session setting of the checkpoint format did not match)",
     RESIZABLE,
+    findings=("unfinished_repartition: offsets/5",),
 )
 def unfinished_repartition(ctx: Context) -> None:
     ctx.conf({confs.CHANGELOG: True})
@@ -171,6 +175,7 @@ def unfinished_repartition(ctx: Context) -> None:
     "unfinished-repartition-limit",
     "a repartition of a query with a streaming limit: refused half way, for good",
     ("4.3.0",),
+    findings=("unfinished_repartition: offsets/3",),
 )
 def unfinished_repartition_limit(ctx: Context) -> None:
     ctx.feed().add(events(3))
