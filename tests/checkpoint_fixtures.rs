@@ -12,7 +12,6 @@ use statetop::checkpoint::{self, Checkpoint};
 use statetop::diagnosis::checkpoint_findings;
 use statetop::storage::Storage;
 use statetop::task::Cancel;
-use statetop::units::BatchId;
 use tempfile::TempDir;
 
 fn fixtures() -> Vec<PathBuf> {

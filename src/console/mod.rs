@@ -25,7 +25,7 @@ mod paint;
 pub mod reading;
 pub mod runtime;
 pub mod state;
-mod terminal;
+pub mod terminal;
 pub mod text;
 pub mod update;
 pub mod view;

@@ -90,8 +90,9 @@ pub(super) fn run(
     // reverse together with the colours.
     crossterm::style::force_color_output(true);
     let (refresh, mouse) = (options.refresh, options.mouse);
-    let (width, height) = crossterm::terminal::size()?;
-    let mut state = State::new(settings(source.as_ref(), options), Size { width, height }, now());
+    let size = terminal::size()?;
+    let size = Size { width: size.width, height: size.height };
+    let mut state = State::new(settings(source.as_ref(), options), size, now());
     state.mouse = mouse;
 
     let left = Arc::new(AtomicBool::new(false));

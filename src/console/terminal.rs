@@ -38,13 +38,16 @@ const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
 type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync + 'static>;
 
 /// Holds the terminal; gives it back when dropped.
-pub(super) struct Guard {
+pub struct Guard {
     hook: Arc<Hook>,
 }
 
 impl Guard {
     /// Takes the terminal.
-    pub(super) fn enter() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When there is no terminal.
+    pub fn enter() -> io::Result<Self> {
         let hook = Arc::new(panic::take_hook());
         install_hook(Arc::clone(&hook), thread::current().id());
         let guard = Self { hook };
@@ -92,6 +95,13 @@ pub(super) fn restore(out: &mut impl Write) {
     }
 }
 
+/// Ends raw mode only, which cannot hang.
+pub(super) fn restore_modes() {
+    if ENABLED.fetch_and(!RAW, Ordering::SeqCst) & RAW != 0 {
+        let _ = disable_raw_mode();
+    }
+}
+
 /// Takes the mouse from the terminal, or gives it back.
 pub(super) fn capture_mouse(capture: bool) -> io::Result<()> {
     let mut out = io::stdout();
@@ -103,6 +113,15 @@ pub(super) fn capture_mouse(capture: bool) -> io::Result<()> {
         ENABLED.fetch_and(!MOUSE, Ordering::SeqCst);
     }
     out.flush()
+}
+
+/// The size of this process's terminal. Serial lines and some containers say 0x0: then the
+/// size that everything was once made for.
+pub(super) fn size() -> io::Result<Size> {
+    Ok(match crossterm::terminal::size()? {
+        (0, _) | (_, 0) => Size::new(80, 24),
+        (width, height) => Size::new(width, height),
+    })
 }
 
 /// Where a backend learns the size of the screen from.
@@ -190,7 +209,7 @@ impl<W: Write> Backend for FrameBackend<W> {
 
     fn size(&self) -> io::Result<Size> {
         match self.extent {
-            Extent::Terminal => self.inner.size(),
+            Extent::Terminal => size(),
             Extent::Fixed(size) => Ok(size),
         }
     }

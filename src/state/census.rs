@@ -210,7 +210,7 @@ impl Store {
             let result = match located.problem() {
                 Some((file, kind)) => Err(Bad::File(file, kind)),
                 None => match method {
-                    Method::Snapshot => Ok((self.snapshot_count(&located), Vec::new())),
+                    Method::Snapshot => Ok(self.snapshot_count(&located)),
                     Method::Exact => self.exact_count(&located, cancel, counter),
                 },
             };
@@ -243,17 +243,13 @@ impl Store {
     }
 
     /// The newest snapshot's own count. HDFS snapshots have none.
-    fn snapshot_count(&self, located: &Located) -> Count {
+    fn snapshot_count(&self, located: &Located) -> (Count, Vec<FaultKind>) {
         let Some(metadata) = located.metadata() else {
             let empty = located.is_empty_store();
-            return if empty { Count::empty() } else { Count::unknown() };
+            let count = if empty { Count::empty() } else { Count::unknown() };
+            return (count, Vec::new());
         };
-        // An offline repartition forgets which families are internal and counts them in.
-        let counts_internal = metadata
-            .column_family_type_map
-            .iter()
-            .any(|(name, internal)| !internal && self.families.is_internal(name));
-        let rows = metadata.keys().filter(|_| !counts_internal);
+        let rows = metadata.keys();
         let mapping = &metadata.column_family_mapping;
         let families = if mapping.is_empty() {
             let default = FamilyCount { internal: false, rows, elements: None };
@@ -267,7 +263,14 @@ impl Store {
             mapping.keys().map(|name| (name.clone(), unknown(name))).collect()
         };
         let grade = if rows.is_some() { Grade::Snapshot } else { Grade::Unknown };
-        Count { rows, grade, families, last_changed: None }
+        let types = metadata.column_family_type_map.iter();
+        let mut internal = types.filter(|(name, _)| self.families.is_internal(name));
+        let oddities = if internal.any(|(_, internal)| !internal) {
+            vec![FaultKind::InternalCounted]
+        } else {
+            Vec::new()
+        };
+        (Count { rows, grade, families, last_changed: None }, oddities)
     }
 
     fn fault(&self, partition: PartitionId, file: String, kind: FaultKind) -> StateFault {

@@ -40,6 +40,9 @@ pub enum FaultKind {
     Schema(String),
     /// Keys that belong to no known family, or lists that are none: how many, and an explanation.
     Rows(u64, &'static str),
+    /// The snapshot's count includes internal families: an offline repartition forgets which
+    /// ones are.
+    InternalCounted,
     /// The directory cannot be listed or the file not read for reasons outside of it.
     Unreadable(String),
 }

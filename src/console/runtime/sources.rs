@@ -59,6 +59,8 @@ pub(super) fn signals(sender: Sender<Incoming>, left: Arc<AtomicBool>) -> io::Re
 
 /// The loop hangs, most likely in a write to a terminal that is gone or stopped.
 fn give_up(signal: i32) {
+    // The line's modes need no one to listen; what is written may never get out.
+    terminal::restore_modes();
     // Not standard output: the loop may hold its lock.
     let last_words = || {
         if let Ok(mut tty) = std::fs::OpenOptions::new().write(true).open("/dev/tty") {
@@ -104,6 +106,7 @@ fn translate(event: &Event) -> Option<Msg> {
     match *event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key_of(key).map(Msg::Key),
         Event::Mouse(mouse) => mouse_of(mouse).map(Msg::Mouse),
+        // The size is asked for before each frame: this only wakes the loop.
         Event::Resize(width, height) => Some(Msg::Resize(Size { width, height })),
         _ => None,
     }

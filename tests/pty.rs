@@ -1,0 +1,316 @@
+//! The console under a pseudo-terminal: whatever ends it, the terminal is given back.
+//!
+//! The process under test is this test binary again, running only [`child`], which opens
+//! the console on a made-up source. So every way to end can be forced.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "tests")]
+
+#[path = "console/support.rs"]
+mod support;
+
+use std::io::{Read, Write};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use statetop::console::terminal::Guard;
+use statetop::console::{ConsoleExit, ConsoleOptions, run};
+use statetop::reader::{Mark, Observation, Observe, ReadError, Request};
+use statetop::task::{Cancel, Progress};
+
+const ROLE: &str = "STATETOP_TEST_CHILD";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A checkpoint that stands still, or gets a batch at every look.
+struct MadeUp {
+    moving: bool,
+    looks: AtomicU64,
+}
+
+impl MadeUp {
+    fn batch(&self) -> u64 {
+        support::BATCH + self.looks.load(Ordering::SeqCst)
+    }
+}
+
+impl Observe for MadeUp {
+    fn name(&self) -> &str {
+        "made-up"
+    }
+
+    fn mark(&self) -> Result<Mark, ReadError> {
+        if self.moving {
+            self.looks.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(support::mark(self.batch()))
+    }
+
+    fn observe(
+        &self,
+        request: &Request,
+        _: &Cancel,
+        _: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Observation, ReadError> {
+        let mut stores = support::usual();
+        for rows in &mut stores[0].rows {
+            *rows = rows.map(|rows| rows + self.batch() * 17 % 900);
+        }
+        Ok(support::observation(&stores, self.batch(), request.depth))
+    }
+}
+
+#[test]
+#[ignore = "started by the other tests as the process with the console"]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    if role == "panic" {
+        let _guard = Guard::enter().unwrap();
+        panic!("made-up panic");
+    }
+    let source = MadeUp { moving: role == "moving", looks: AtomicU64::new(0) };
+    let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
+    let code = match run(Arc::new(source), options) {
+        Ok(ConsoleExit::Quit) => 0,
+        Ok(ConsoleExit::Signal(signal)) => 128 + signal,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "console failed: {error}");
+            3
+        }
+    };
+    std::process::exit(code);
+}
+
+/// A process on a pseudo-terminal, and the screen that it draws.
+struct Session {
+    master: Option<Box<dyn MasterPty + Send>>,
+    process: Box<dyn Child + Send + Sync>,
+    keys: Option<Box<dyn Write + Send>>,
+    output: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    bytes: Vec<u8>,
+    modes: String,
+}
+
+impl Session {
+    fn start(role: &str, env: &[(&str, &str)]) -> Self {
+        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pty = native_pty_system().openpty(size).unwrap();
+        let modes = format!("{:?}", pty.master.get_termios());
+        let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child", "--ignored", "--nocapture"]);
+        command.env(ROLE, role);
+        command.env("TERM", "xterm-256color");
+        command.env("LC_ALL", "C.UTF-8");
+        for name in ["NO_COLOR", "COLORTERM"] {
+            command.env_remove(name);
+        }
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        let process = pty.slave.spawn_command(command).unwrap();
+        let mut reader = pty.master.try_clone_reader().unwrap();
+        // Without room: who does not listen here does not listen to the process either.
+        let (sender, output) = sync_channel(0);
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(read @ 1..) = reader.read(&mut chunk) {
+                if sender.send(chunk[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let keys = pty.master.take_writer().unwrap();
+        Self {
+            master: Some(pty.master),
+            process,
+            keys: Some(keys),
+            output,
+            screen: vt100::Parser::new(24, 80, 0),
+            bytes: Vec::new(),
+            modes,
+        }
+    }
+
+    /// Takes what was written until nothing comes for `quiet`.
+    fn drain(&mut self, quiet: Duration) -> usize {
+        let before = self.bytes.len();
+        while let Ok(chunk) = self.output.recv_timeout(quiet) {
+            self.screen.process(&chunk);
+            self.bytes.extend(chunk);
+        }
+        self.bytes.len() - before
+    }
+
+    fn wait_for(&mut self, text: &str) {
+        let begin = Instant::now();
+        while !self.screen.screen().contents().contains(text) {
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "no {text:?} in\n{}",
+                self.screen.screen().contents()
+            );
+            self.drain(Duration::from_millis(20));
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.process_id().unwrap().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
+    /// The exit code, once the process has ended.
+    fn exit(&mut self) -> u32 {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                self.drain(Duration::from_millis(100));
+                return status.exit_code();
+            }
+            assert!(begin.elapsed() < PATIENCE, "the process does not end");
+            self.drain(Duration::from_millis(20));
+        }
+    }
+
+    fn assert_restored(&self) {
+        let screen = self.screen.screen();
+        assert!(!screen.alternate_screen(), "still on the alternate screen");
+        assert!(!screen.hide_cursor(), "the cursor is hidden");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+        let modes = self.master.as_ref().map(|master| format!("{:?}", master.get_termios()));
+        assert_eq!(modes.as_ref(), Some(&self.modes), "raw mode is left on");
+    }
+
+    fn assert_taken(&self) {
+        let screen = self.screen.screen();
+        assert!(screen.alternate_screen() && screen.hide_cursor());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn opened(role: &str) -> Session {
+    let mut session = Session::start(role, &[]);
+    session.wait_for("max÷mean");
+    session
+}
+
+#[test]
+fn start_look_around_resize_and_quit() {
+    let mut session = opened("still");
+    session.assert_taken();
+    session.press("2");
+    session.wait_for("200 partitions by rows");
+    session.press("M");
+    session.wait_for("mouse on");
+    let size = PtySize { rows: 15, cols: 60, pixel_width: 0, pixel_height: 0 };
+    session.master.as_ref().unwrap().resize(size).unwrap();
+    session.screen.screen_mut().set_size(15, 60);
+    session.wait_for("rows, log");
+    let size = PtySize { rows: 10, cols: 40, pixel_width: 0, pixel_height: 0 };
+    session.master.as_ref().unwrap().resize(size).unwrap();
+    session.screen.screen_mut().set_size(10, 40);
+    session.wait_for("needs 60x15");
+    session.press("qq");
+    assert_eq!(session.exit(), 0);
+    session.assert_restored();
+}
+
+#[test]
+fn control_c_quits() {
+    let mut session = opened("moving");
+    session.press("2/abc\u{3}");
+    assert_eq!(session.exit(), 0);
+    session.assert_restored();
+}
+
+#[test]
+fn signals_end_it_with_their_code() {
+    for (name, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let mut session = opened("moving");
+        session.press("M");
+        session.wait_for("mouse on");
+        session.signal(name);
+        assert_eq!(session.exit(), code, "SIG{name}");
+        session.assert_restored();
+    }
+}
+
+#[test]
+fn a_panic_is_told_on_a_restored_terminal() {
+    let mut session = Session::start("panic", &[]);
+    session.wait_for("made-up panic");
+    assert_ne!(session.exit(), 0);
+    session.assert_restored();
+}
+
+#[test]
+fn a_terminal_that_hangs_up_ends_it() {
+    let mut session = opened("moving");
+    session.keys = None;
+    session.master = None;
+    // The reader thread holds the last handle until the process ends or is killed by SIGHUP;
+    // a signal stands for what the kernel sends when the line drops.
+    session.signal("HUP");
+    assert_eq!(session.exit(), 129);
+}
+
+#[test]
+fn a_terminal_that_stopped_listening_cannot_hold_it() {
+    let mut session = opened("moving");
+    for _ in 0..60 {
+        session.press("?");
+        thread::sleep(Duration::from_millis(55));
+    }
+    session.signal("TERM");
+    let begin = Instant::now();
+    while session.process.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < PATIENCE, "the process hangs");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(begin.elapsed() > Duration::from_secs(1), "the terminal did listen");
+    let modes = session.master.as_ref().map(|master| format!("{:?}", master.get_termios()));
+    assert_eq!(modes.as_ref(), Some(&session.modes), "raw mode is left on");
+}
+
+#[test]
+fn new_batches_appear_by_themselves() {
+    let mut session = opened("moving");
+    session.wait_for("batch 1845");
+    session.press("q");
+    assert_eq!(session.exit(), 0);
+}
+
+#[test]
+fn nothing_is_written_while_nothing_changes() {
+    let mut session = opened("still");
+    session.press(" ");
+    session.wait_for("PAUSED");
+    session.drain(Duration::from_millis(300));
+    assert_eq!(session.drain(Duration::from_millis(1_500)), 0);
+    session.press("q");
+    assert_eq!(session.exit(), 0);
+}
+
+#[test]
+fn no_color_keeps_reverse_and_writes_no_colour() {
+    let mut session = Session::start("still", &[("NO_COLOR", "1")]);
+    session.wait_for("max÷mean");
+    let text = String::from_utf8_lossy(&session.bytes).into_owned();
+    assert!(text.contains("\u{1b}[7m"), "the selection is not reversed");
+    assert!(!text.contains("38;") && !text.contains("48;"), "{text:?}");
+    session.press("q");
+    assert_eq!(session.exit(), 0);
+}
