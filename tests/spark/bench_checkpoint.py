@@ -28,7 +28,7 @@ from sparkfix import confs, session  # noqa: E402
 
 MANY = 1000
 """Above this many partitions: fewer batches, and stores are closed after each, or the process would drown."""
-BATCHES = {False: (4, 3), True: (2, 1)}
+BATCHES = {False: (4, 3), True: (1, 1)}
 """Bulk and tail batches, for few and for many partitions."""
 TAIL_SHARE = 0.02
 
