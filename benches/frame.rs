@@ -1,6 +1,6 @@
 //! One frame of the partitions screen at 200x60 with 10,000 partitions, and what comes
 //! before it: joining a new observation and sorting the table.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a benchmark")]
+#![allow(missing_docs, unreachable_pub, clippy::indexing_slicing, reason = "a benchmark")]
 
 #[path = "../tests/console/support.rs"]
 mod support;

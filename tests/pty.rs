@@ -3,7 +3,14 @@
 //! The process under test is this test binary again, running only [`child`], which opens
 //! the console on a made-up source. So every way to end can be forced.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::exit,
+    unreachable_pub,
+    reason = "tests"
+)]
 
 #[path = "console/support.rs"]
 mod support;
@@ -38,7 +45,7 @@ impl MadeUp {
 }
 
 impl Observe for MadeUp {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "made-up"
     }
 

@@ -293,6 +293,9 @@ pub fn availability(action: Action, state: &State) -> Availability {
         {
             Not("there are no partitions to show")
         }
+        Action::Focus if state.screen == Screen::Overview && state.listed_findings().is_empty() => {
+            Not("there are no findings to go to")
+        }
         Action::NextStore | Action::PreviousStore if stores < 2 => Not("there is only one store"),
         Action::Open if state.screen == Screen::Partitions && state.overlay.is_none() => {
             match state.selected_partition() {

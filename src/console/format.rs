@@ -95,6 +95,12 @@ pub(super) fn float(value: u64) -> f64 {
     value as f64
 }
 
+/// A file's time, unless it is the epoch itself: archives and some stores keep no time, and
+/// an age of decades would be made up.
+pub(super) fn told(time: Option<UnixMillis>) -> Option<UnixMillis> {
+    time.filter(|time| *time > UnixMillis(0))
+}
+
 /// How long ago, in one unit: `4 s`, `3 min`, `2 h`, `5 d`.
 pub(super) fn age(millis: u64) -> String {
     let (unit, name) = age_unit(millis);

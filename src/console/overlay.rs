@@ -193,7 +193,7 @@ fn partition(state: &State, id: PartitionId, columns: usize) -> Content {
         },
     );
     line("changelogs", format!("{} to replay on top of it", format::count(part.changelogs)));
-    if let Some(written) = part.last_written {
+    if let Some(written) = format::told(part.last_written) {
         line("written", format!("{} UTC, the newest of its files", format::moment(written)));
     }
     line(

@@ -343,8 +343,12 @@ impl State {
         let stale = matches!(self.freshness(), Freshness::Stale(_));
         let pinned = self.reading.pinned().is_some();
         [
-            if pinned { Some(data.observation.observed_at) } else { inspect.last_commit_at },
-            inspect.last_plan_at.filter(|_| pending),
+            if pinned {
+                Some(data.observation.observed_at)
+            } else {
+                format::told(inspect.last_commit_at)
+            },
+            format::told(inspect.last_plan_at).filter(|_| pending),
             self.reading.contact().filter(|_| stale),
         ]
     }

@@ -1,7 +1,7 @@
 //! The terminal: what is switched on, how it is given back, how a frame gets out.
 //!
 //! Everything that is switched on is noted in one place and switched off in reverse order
-//! by [`restore`], whatever ends the console: an exit, an error, a panic or a signal. A
+//! by `restore`, whatever ends the console: an exit, an error, a panic or a signal. A
 //! frame leaves in one write, wrapped in a synchronized update, and a frame without
 //! differences leaves not at all.
 

@@ -175,7 +175,7 @@ struct Hangs {
 }
 
 impl Observe for Hangs {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "hangs"
     }
 

@@ -15,14 +15,13 @@ const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (120, 40)];
 /// Each screen in each size, one below the other.
 fn check(name: &str, prepare: impl Fn(&mut Console)) {
     for screen in Screen::ALL {
-        let mut all = String::new();
-        for (width, height) in SIZES {
+        let all = SIZES.map(|(width, height)| {
             let settings = Settings { refresh: 2_000, screen, ..Settings::default() };
             let mut console = Console::with(settings, width, height);
             prepare(&mut console);
-            all.push_str(&format!("{width}x{height}\n{}\n", console.screen()));
-        }
-        snapshot(&format!("{}-{name}", screen.title()), &all);
+            format!("{width}x{height}\n{}\n", console.screen())
+        });
+        snapshot(&format!("{}-{name}", screen.title()), &all.concat());
     }
 }
 

@@ -39,11 +39,13 @@ fn layers(buffer: &Buffer) -> String {
         letters.push_str(line.trim_end());
         letters.push('\n');
     }
-    let mut legend = String::new();
-    for (letter, (fg, bg, modifier)) in (b'a'..).zip(styles) {
-        let letter = char::from(letter);
-        legend.push_str(&format!("{letter} = {fg:?} on {bg:?} {modifier:?}\n"));
-    }
+    let legend: Vec<String> = (b'a'..)
+        .zip(styles)
+        .map(|(letter, (fg, bg, modifier))| {
+            format!("{} = {fg:?} on {bg:?} {modifier:?}", char::from(letter))
+        })
+        .collect();
+    let legend = legend.join("\n");
     format!("{}\n{letters}\n{legend}", text(buffer))
 }
 

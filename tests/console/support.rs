@@ -1,5 +1,11 @@
 //! Hand-made reports, and a console driven without a terminal.
-#![allow(dead_code, reason = "each test, the benchmark and the harness use a part of this")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests and the benchmark each use a part of this"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

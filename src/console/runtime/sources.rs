@@ -17,10 +17,12 @@ use signal_hook::iterator::Signals;
 use super::super::msg::{Key, Mouse, Msg, Size};
 use super::super::terminal;
 use super::Incoming;
-use crate::reader::Observe;
+use crate::reader::{Mark, Observe};
 
 /// How long the loop may take to end by itself after a signal.
 const GRACE: Duration = Duration::from_secs(2);
+/// The longest pause between two looks while they fail.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long a terminal that does not listen may take to be given back.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -73,7 +75,8 @@ fn give_up(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Looks for new log entries, at every interval and when asked to.
+/// Looks for new log entries, at every interval and when asked to. Where that fails the
+/// pauses grow: a store that is down is not helped by being asked.
 pub(super) fn watcher(
     source: Arc<dyn Observe>,
     sender: Sender<Incoming>,
@@ -81,20 +84,31 @@ pub(super) fn watcher(
     refresh: Duration,
 ) -> io::Result<()> {
     spawn("watcher", move || {
+        let mut failures = 0;
         loop {
-            let looked = catch_unwind(AssertUnwindSafe(|| source.mark()));
-            let looked = match looked {
-                Ok(looked) => looked.map_err(|error| error.to_string()),
-                Err(_) => Err("looking for new batches failed in a way it should not".to_owned()),
-            };
+            let looked = look(source.as_ref());
+            failures = if looked.is_ok() { 0 } else { failures + 1 };
             if sender.send(Incoming::Msg(Msg::Marked(looked))).is_err() {
                 return;
             }
-            if polls.recv_timeout(refresh) == Err(RecvTimeoutError::Disconnected) {
+            if polls.recv_timeout(pause(refresh, failures)) == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
         }
     })
+}
+
+fn look(source: &dyn Observe) -> Result<Mark, String> {
+    let looked = catch_unwind(AssertUnwindSafe(|| source.mark()));
+    let looked =
+        looked.map_err(|_| "looking for new batches failed as it should not".to_owned())?;
+    looked.map_err(|error| error.to_string())
+}
+
+/// One failure may be chance: only from the second on the pause grows.
+fn pause(refresh: Duration, failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(16);
+    refresh.saturating_mul(1 << doublings).min(LONGEST_PAUSE.max(refresh))
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {

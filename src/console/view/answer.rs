@@ -60,12 +60,12 @@ fn overview(data: &Data, symbols: &Symbols) -> Row {
             Row::of("Partitions are being looked at.", Role::Muted)
         }
         Some(_) if data.stores.iter().all(|store| store.max_over_mean.is_none()) => {
-            Row::of("How the rows are spread is not known.", Role::Text)
+            Row::of("How the rows are spread is not known: x counts exactly.", Role::Warning)
         }
         Some(most) => {
             let ratio = format::ratio(ratio(&most));
             let text = format!(
-                "Evenly spread: no partition holds more than {ratio} {} the mean.",
+                "Evenly spread: the largest partition holds {ratio} {} the mean.",
                 symbols.times
             );
             Row::of(text, Role::Ok)

@@ -78,7 +78,7 @@ fn batch(state: &State, columns: usize) -> Row {
             format!(", read {:>4} ago", format::age(at.until(state.shown_now()))),
             Role::Muted,
         );
-    } else if let Some(at) = inspect.last_commit_at {
+    } else if let Some(at) = format::told(inspect.last_commit_at) {
         let roomy = columns >= WORDS && state.screen == Screen::Overview && newest.is_none();
         let verb = if roomy { " committed" } else { "," };
         let age = format::age(at.until(state.shown_now()));

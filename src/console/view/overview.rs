@@ -199,7 +199,8 @@ fn batches(state: &State, inspect: &InspectReport) -> Row {
     let mut row = fact("batch");
     let open = is_open(inspect.status);
     if open {
-        let age = inspect.last_plan_at.map(|at| format::age(at.until(state.shown_now())));
+        let age =
+            format::told(inspect.last_plan_at).map(|at| format::age(at.until(state.shown_now())));
         let age = age.map_or_else(String::new, |age| format!(" {age} ago"));
         row.push(format!("{planned} planned{age}, {committed} committed: "), Role::Text);
     }

@@ -101,7 +101,7 @@ fn second_line(part: &PartitionReport, now: UnixMillis) -> Row {
         format!(" + {}", format::plural(part.changelogs, "changelog", "changelogs")),
         Role::Text,
     );
-    if let Some(written) = part.last_written {
+    if let Some(written) = format::told(part.last_written) {
         row.push(format!("; written {}", format::short_moment(written, now)), Role::Text);
     }
     if let Some(batch) = part.last_changed.and_then(StateVersion::batch) {
