@@ -159,3 +159,51 @@ fn a_partition_that_cannot_be_read_is_unknown_and_has_a_finding() {
         failures
     });
 }
+
+/// Kinds of faults in state files by which the truth names what a reader must notice, and
+/// the findings that say so.
+const EXPECTED: [(&str, &[&str]); 15] = [
+    ("missing_partition_directory", &["missing-partition-directory"]),
+    ("missing_operator_directory", &["missing-operator-directory"]),
+    ("missing_operator_metadata", &["missing-operator-metadata"]),
+    ("missing_delta", &["missing-state-file"]),
+    ("missing_changelog", &["missing-state-file"]),
+    ("missing_state_version", &["missing-state-file"]),
+    ("missing_schema", &["state-schema"]),
+    ("missing_sst", &["missing-sst"]),
+    ("corrupt_sst", &["damaged-sst"]),
+    ("corrupt_snapshot", &["damaged-snapshot", "empty-state-file"]),
+    ("corrupt_changelog", &["damaged-changelog", "empty-state-file"]),
+    ("corrupt_delta", &["damaged-changelog", "empty-state-file"]),
+    ("state_newer_than_commits", &["state-ahead-of-logs"]),
+    ("corrupt_list_values", &["unexpected-rows"]),
+    ("lost_row_of_keyless_aggregate", &["unexpected-rows"]),
+];
+
+#[test]
+fn what_a_reader_must_notice_is_a_finding() {
+    each(|fixture, target| {
+        let expected = fixture.truth["expect"]["findings"].as_array();
+        let kinds: Vec<(&str, &str)> = expected
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|finding| finding.split_once(": ").unwrap_or((finding, "")))
+            .collect();
+        let wanted = |kind: &str| EXPECTED.iter().find(|(known, _)| *known == kind);
+        if kinds.iter().all(|(kind, _)| wanted(kind).is_none()) {
+            return Vec::new();
+        }
+        let inspect = observe(target, None, Depth::Exact).inspect;
+        let told = |ids: &[&str], file: &str| {
+            inspect.findings.iter().any(|finding| {
+                let about = finding.file.as_deref().unwrap_or_default();
+                ids.contains(&finding.id.0) && about.starts_with(file)
+            })
+        };
+        let missing = kinds
+            .iter()
+            .filter(|(kind, file)| wanted(kind).is_some_and(|(_, ids)| !told(ids, file)));
+        missing.map(|(kind, file)| format!("no finding for {kind}: {file}")).collect()
+    });
+}

@@ -124,6 +124,11 @@ impl Confs {
         }
     }
 
+    /// Whether these are the confs of an engine from Spark 4.0 on, which alone pins the layout.
+    pub fn is_spark_4(&self) -> bool {
+        self.get(ENCODING).is_some()
+    }
+
     /// The layout of rows. Absent means Spark's own.
     pub fn encoding(&self) -> Encoding {
         let name = self.get(ENCODING).unwrap_or("unsaferow");

@@ -114,6 +114,9 @@ fn id(kind: &FaultKind) -> FindingId {
         FaultKind::Empty => "empty-state-file",
         FaultKind::Schema(_) => "state-schema",
         FaultKind::Rows(..) => "unexpected-rows",
+        FaultKind::MissingOperator => "missing-operator-directory",
+        FaultKind::MissingOperatorMetadata => "missing-operator-metadata",
+        FaultKind::AheadOfLogs(_) => "state-ahead-of-logs",
         FaultKind::InternalCounted => "internal-rows-counted",
         FaultKind::Unreadable(_) => "unreadable-state-file",
     })
@@ -129,7 +132,9 @@ fn severity(fault: &StateFault) -> Severity {
 
 fn headline(kind: &FaultKind) -> String {
     match kind {
-        FaultKind::MissingDirectory => "its directory is missing".into(),
+        FaultKind::MissingDirectory | FaultKind::MissingOperator => {
+            "its directory is missing".into()
+        }
         FaultKind::MissingVersion(version) => format!("no file for state version {version}"),
         FaultKind::Snapshot(_) => "the snapshot is damaged".into(),
         FaultKind::Sst(FileProblem::Missing) => "a table file (SST) is missing".into(),
@@ -138,6 +143,10 @@ fn headline(kind: &FaultKind) -> String {
         FaultKind::Empty => "a state file has no bytes".into(),
         FaultKind::Schema(_) => "the state schema cannot be read".into(),
         FaultKind::Rows(count, _) => format!("{count} unexpected rows"),
+        FaultKind::MissingOperatorMetadata => "its metadata is missing".into(),
+        FaultKind::AheadOfLogs(version) => {
+            format!("state version {version} is newer than any batch in the logs")
+        }
         FaultKind::InternalCounted => "its snapshot counts internal rows in".into(),
         FaultKind::Unreadable(_) => "a state file cannot be read".into(),
     }
@@ -164,14 +173,47 @@ fn detail(fault: &StateFault) -> String {
         FaultKind::Sst(FileProblem::Damaged(reason)) => format!("{file}: {reason}"),
         FaultKind::Empty => format!("{file} is there, expected content, found 0 bytes"),
         FaultKind::Rows(count, what) => format!("In {file}, {count} keys {what}"),
+        FaultKind::MissingOperator => {
+            format!("Expected the directory {file}, since operators with higher ids have one")
+        }
+        FaultKind::MissingOperatorMetadata => format!(
+            "Expected {file}, which Spark 4.0 and later write, found nothing. The operator's name \
+             is told from its stores"
+        ),
+        FaultKind::AheadOfLogs(version) => format!(
+            "In {file} there are files of state version {version}, which a batch writes that is \
+             not in the offset log"
+        ),
         FaultKind::InternalCounted => format!("In {file} internal families count as rows"),
         FaultKind::Unreadable(reason) => reason.clone(),
     }
 }
 
 fn consequence(fault: &StateFault) -> String {
+    match fault.kind {
+        FaultKind::MissingOperator => {
+            return "The state of this operator is lost, and a query that starts here fails."
+                .into();
+        }
+        FaultKind::MissingOperatorMetadata => {
+            return "Counts are not affected. Spark's own state readers fail, and an offline \
+                    repartition fails after it has begun, which leaves a checkpoint that does \
+                    not start."
+                .into();
+        }
+        FaultKind::AheadOfLogs(_) => {
+            return "Either log entries were deleted by hand or the state is from another run. A \
+                    restart writes the same versions again; in state checkpoint format 1 it may \
+                    then pick a stale snapshot."
+                .into();
+        }
+        _ => {}
+    }
     match fault.outcome {
         Outcome::Harmless => "The counts leave these rows out of the families' totals.".into(),
+        Outcome::Lost if matches!(fault.kind, FaultKind::Rows(..)) => {
+            "The query goes on without them, so its results are wrong.".into()
+        }
         Outcome::Recovered(version) if version.0 == 0 => {
             "The counts are complete all the same: every change since the first batch was replayed \
              instead. Spark 4.2 and later recovers likewise; earlier versions fail here."
@@ -198,6 +240,14 @@ fn remedy(fault: &StateFault) -> &'static str {
             "Do not resize. Check whether an offline repartition wrote this version (it puts join \
              format 4 and aggregates without keys in the wrong places) and go back to a copy of the \
              checkpoint from before"
+        }
+        (FaultKind::MissingOperatorMetadata, _) => {
+            "Restore the file from a copy, or let one batch run on Spark 4.0 or later, which writes \
+             it; do not resize before"
+        }
+        (FaultKind::AheadOfLogs(_), _) => {
+            "Do not start the query. Restore the missing offset and commit entries, or move the \
+             newer state files aside"
         }
         (FaultKind::Unreadable(_), _) => "Check permissions and the connection, then read again",
         (FaultKind::Schema(_), _) => "Restore the file from a copy or an earlier object version",

@@ -13,7 +13,7 @@ use crate::report::{
 use crate::state::catalog::{Catalog, OperatorEntry, StoreEntry};
 use crate::state::census::Census;
 use crate::state::families::DEFAULT;
-use crate::state::fault::StateFault;
+use crate::state::fault::{FaultKind, Outcome, StateFault};
 use crate::state::schema::StoreSchema;
 use crate::storage::Storage;
 use crate::units::{BatchId, Bytes, OperatorId, StateVersion};
@@ -88,6 +88,25 @@ impl<'a> Facts<'a> {
         Some(newest.is_some_and(|newest| newest >= expected))
     }
 
+    /// The fault of files that no batch in the logs could have written, not even a planned one.
+    fn ahead_of_logs(
+        &self,
+        operator: OperatorId,
+        store: &str,
+        census: &Census,
+    ) -> Option<StateFault> {
+        let planned = self.checkpoint.last_planned().max(self.checkpoint.last_committed())?;
+        let newest = census.newest_file.filter(|newest| *newest > planned.version())?;
+        Some(StateFault {
+            operator,
+            store: store.to_owned(),
+            partition: Some(census.report.partition),
+            file: format!("state/{operator}/{}", census.report.partition),
+            kind: FaultKind::AheadOfLogs(newest),
+            outcome: Outcome::Harmless,
+        })
+    }
+
     fn state_checkpoint_format(&self) -> Option<u32> {
         let batch = self.batch.filter(|_| self.is_stateful())?;
         let with_ids = |op: &OperatorEntry| self.checkpoint.state_ids(batch, op.id).is_some();
@@ -106,6 +125,7 @@ pub(super) fn reports(
     let mut by_store: BTreeMap<(OperatorId, String), Vec<PartitionReport>> = BTreeMap::new();
     for Counted { operator, store, census } in counted.unwrap_or_default() {
         newest_changelog = newest_changelog.max(census.newest_changelog);
+        faults.extend(facts.ahead_of_logs(operator, &store, &census));
         faults.extend(census.faults);
         by_store.entry((operator, store)).or_default().push(census.report);
     }

@@ -5,7 +5,7 @@
 //! are always looked for inside this checkpoint: the absolute paths that metadata holds
 //! point to wherever it was written, which a copy must not follow.
 
-use crate::checkpoint::{Checkpoint, Fault, OperatorMetadata};
+use crate::checkpoint::{Checkpoint, Confs, Fault, OperatorMetadata};
 use crate::state::families::{DEFAULT, Families};
 use crate::state::fault::{FaultKind, Outcome, StateFault};
 use crate::state::schema::{StoreSchema, typed_columns};
@@ -14,6 +14,8 @@ use crate::units::{BatchId, Bytes, OperatorId};
 
 /// Largest schema file that is read.
 const MAX_SCHEMA: Bytes = Bytes(16 << 20);
+/// Missing operators that are told.
+const MAX_MISSING: usize = 16;
 /// Directories inside a partition that are no stores.
 const NOT_STORES: [&str; 4] = ["_metadata", "_stateSchema", "SSTs", "logs"];
 /// The stores of join formats 1 and 2, in the order of the ids in the commit log.
@@ -65,8 +67,20 @@ impl Catalog {
     /// Reads operator metadata and schema files; no file of a partition but partition 0's schema.
     pub fn read(storage: &Storage, checkpoint: &Checkpoint, batch: BatchId) -> Self {
         let mut catalog = Self::default();
+        catalog.state_faults.extend(missing_operators(checkpoint.operator_dirs()));
         for id in checkpoint.operator_dirs() {
             let lookup = checkpoint.operator_metadata(storage, *id, batch);
+            let readable = lookup.metadata.is_some() || !lookup.faults.is_empty();
+            if !readable && checkpoint.confs_at(batch).is_some_and(Confs::is_spark_4) {
+                catalog.state_faults.push(StateFault {
+                    operator: *id,
+                    store: DEFAULT.to_owned(),
+                    partition: None,
+                    file: format!("state/{id}/_metadata"),
+                    kind: FaultKind::MissingOperatorMetadata,
+                    outcome: Outcome::Harmless,
+                });
+            }
             catalog.faults.extend(lookup.faults);
             let mut stores: Vec<StoreEntry> = Vec::new();
             for name in store_names(storage, *id, lookup.metadata.as_ref()) {
@@ -97,6 +111,21 @@ impl Catalog {
         }
         catalog
     }
+}
+
+/// Operator ids count from 0 without gaps.
+fn missing_operators(present: &[OperatorId]) -> impl Iterator<Item = StateFault> {
+    let last = present.iter().max().map_or(0, |id| id.0);
+    // Ids come from directory names: a made-up huge one must not become a huge list.
+    let missing = (0..last).map(OperatorId).filter(|id| !present.contains(id)).take(MAX_MISSING);
+    missing.map(|operator| StateFault {
+        operator,
+        store: DEFAULT.to_owned(),
+        partition: None,
+        file: format!("state/{operator}"),
+        kind: FaultKind::MissingOperator,
+        outcome: Outcome::Lost,
+    })
 }
 
 fn store_entry(

@@ -62,6 +62,8 @@ pub struct Census {
     pub report: PartitionReport,
     /// The newest version up to the one wanted that has a changelog.
     pub newest_changelog: Option<StateVersion>,
+    /// The newest version that any file of the partition belongs to.
+    pub newest_file: Option<StateVersion>,
     /// What was wrong.
     pub faults: Vec<StateFault>,
 }
@@ -139,30 +141,43 @@ impl Store {
         counter: &Counter,
     ) -> Result<Census, Cancelled> {
         cancel.check()?;
-        let census = self.census_of_used(partition, target, method, cancel, counter)?;
-        Ok(if self.single_partition && partition.0 > 0 {
-            self.of_unused_partition(partition, census)
+        if self.single_partition && partition.0 > 0 {
+            self.census_of_unused(partition, target, method, cancel, counter)
         } else {
-            census
-        })
+            self.census_of_used(partition, target, method, cancel, counter)
+        }
     }
 
     /// A partition that the operator never reads has no files, or stale ones, and is empty.
     /// Rows in it are lost to the query: an offline repartition puts them there.
-    fn of_unused_partition(&self, partition: PartitionId, mut census: Census) -> Census {
+    fn census_of_unused(
+        &self,
+        partition: PartitionId,
+        target: &Target,
+        method: Method,
+        cancel: &Cancel,
+        counter: &Counter,
+    ) -> Result<Census, Cancelled> {
+        let mut census = self.census_of_used(partition, target, method, cancel, counter)?;
         let absent = |fault: &StateFault| {
             matches!(fault.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
         };
-        if census.faults.iter().all(absent) && census.report.rows.is_none() {
-            return finish(partition, None, Count::empty(), Vec::new());
+        let mut rows = census.report.rows;
+        if rows.is_none() && census.faults.iter().all(absent) {
+            census = finish(partition, None, Count::empty(), Vec::new());
+            // The engine writes no version here after the one that a repartition left.
+            let dir = files::Directory::read(&self.storage, &self.dir(partition)).ok();
+            if let Some(left) = dir.and_then(|dir| dir.newest_snapshot(target.version)) {
+                rows = self.census_of_used(partition, &left, method, cancel, counter)?.report.rows;
+            }
         }
-        if let Some(rows @ 1..) = census.report.rows {
+        if let Some(rows @ 1..) = rows {
             let what =
                 "lie in a partition that this operator, which has no grouping key, never reads";
             let kind = FaultKind::Rows(rows, what);
             census.faults.push(self.fault(partition, self.dir(partition), kind));
         }
-        census
+        Ok(census)
     }
 
     fn census_of_used(
@@ -181,8 +196,9 @@ impl Store {
             }
         };
         let newest_changelog = dir.newest_changelog(target.version);
+        let newest_file = dir.newest_file();
         let census = self.count_in(&dir, partition, target, method, cancel, counter)?;
-        Ok(Census { newest_changelog, ..census })
+        Ok(Census { newest_changelog, newest_file, ..census })
     }
 
     /// Tries one way after the other to put the version together, newest snapshot first.
@@ -303,7 +319,7 @@ fn finish(
         last_written: located.and_then(Located::last_written),
         last_changed: count.last_changed,
     };
-    Census { report, newest_changelog: None, faults }
+    Census { report, newest_changelog: None, newest_file: None, faults }
 }
 
 /// Why a way to put the version together did not lead to a count.

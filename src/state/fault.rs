@@ -40,6 +40,12 @@ pub enum FaultKind {
     Schema(String),
     /// Keys that belong to no known family, or lists that are none: how many, and an explanation.
     Rows(u64, &'static str),
+    /// The operator has no directory, though others with higher ids do.
+    MissingOperator,
+    /// The operator has no metadata, though its confs are those of an engine that writes it.
+    MissingOperatorMetadata,
+    /// Files belong to a version that no batch in the logs could have written yet.
+    AheadOfLogs(StateVersion),
     /// The snapshot's count includes internal families: an offline repartition forgets which
     /// ones are.
     InternalCounted,

@@ -82,6 +82,19 @@ impl Directory {
         changelogs.map(|file| file.version).filter(|found| *found <= version).max()
     }
 
+    /// The newest version that has a file.
+    pub(super) fn newest_file(&self) -> Option<StateVersion> {
+        self.files.iter().map(|file| file.version).max()
+    }
+
+    /// The newest snapshot up to `version`, of whatever id.
+    pub(super) fn newest_snapshot(&self, version: StateVersion) -> Option<Target> {
+        let full = |file: &&DataFile| matches!(file.kind, FileKind::Zip | FileKind::Snapshot);
+        let snapshots = self.files.iter().filter(full).filter(|file| file.version <= version);
+        let newest = snapshots.max_by_key(|file| file.version)?;
+        Some(Target { version: newest.version, id: newest.id.clone() })
+    }
+
     fn path_of(&self, file: &DataFile) -> String {
         format!("{}/{}", self.path, file.name())
     }
