@@ -16,7 +16,7 @@ prerequisites:
 	@sh scripts/prerequisites.sh
 
 demo: prerequisites
-	cargo run --quiet -- demo
+	@cargo run -- demo
 
 test: prerequisites
 	cargo test

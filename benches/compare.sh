@@ -25,7 +25,7 @@ home=${STATETOP_BENCH_HOME:-${TMPDIR:-/tmp}/statetop-bench}
 python=$spark/4.3.0/bin/python
 
 # The profile of everything else: RocksDB is compiled with full optimisation in it too.
-cargo build --quiet
+cargo build
 statetop=${STATETOP:-${CARGO_TARGET_DIR:-target}/debug/statetop}
 [ -x "$python" ] || tests/spark/generate.sh --versions 4.3.0 --list >/dev/null
 

@@ -12,7 +12,7 @@ keys=${1:-j Enter}
 file=${2:-assets/partitions.svg}
 columns=80 rows=24
 
-cargo build --quiet
+cargo build
 binary=${CARGO_TARGET_DIR:-target}/debug/statetop
 
 # A tmux server of its own: nobody's configuration, and nothing else to end at the end.

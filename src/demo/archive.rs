@@ -67,11 +67,8 @@ fn write(entry: &mut impl Read, path: &Path) -> Result<(), DemoError> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }
-    // A file may be recorded in two batches; the first stays, so no entry replaces another.
-    let mut file = match File::create_new(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
-        other => other.map_err(|error| cannot(path, error))?,
-    };
+    // A name that comes twice is refused, so no entry can replace another.
+    let mut file = File::create_new(path).map_err(|error| cannot(path, error))?;
     io::copy(entry, &mut file).map_err(|error| cannot(path, error))?;
     Ok(())
 }

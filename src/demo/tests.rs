@@ -141,6 +141,7 @@ fn a_damaged_recording_is_refused_and_leaves_nothing() {
         ("climbs out", recording(&[("demo.json", json), ("checkpoint/../../x", "!")])),
         ("absolute", recording(&[("demo.json", json), ("/etc/x", "!")])),
         ("elsewhere", recording(&[("demo.json", json), ("x", "!")])),
+        ("twice", recording(&[("demo.json", json), ("checkpoint/a", ""), ("checkpoint/a", "")])),
         ("cut", {
             let mut whole = query(3);
             whole.truncate(whole.len() / 2);
@@ -152,17 +153,6 @@ fn a_damaged_recording_is_refused_and_leaves_nothing() {
         assert!(start(&bytes, base.path(), Pace::Complete).is_err(), "{case}");
         assert_eq!(count(base.path()), 0, "{case} leaves something");
     }
-}
-
-#[test]
-fn a_file_recorded_twice_is_there_once() {
-    let json =
-        r#"{"batches":[{"batch":0,"files":["offsets/0"]},{"batch":1,"files":["offsets/0"]}]}"#;
-    let entries =
-        [("demo.json", json), ("checkpoint/offsets/0", "one"), ("checkpoint/offsets/0", "two")];
-    let base = tempfile::tempdir().unwrap();
-    let (_demo, checkpoint) = start(&recording(&entries), base.path(), Pace::Complete).unwrap();
-    assert_eq!(fs::read_to_string(checkpoint.join("offsets/0")).unwrap(), "one");
 }
 
 #[test]

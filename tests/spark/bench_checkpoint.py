@@ -26,20 +26,22 @@ from pyspark.sql import functions as F  # noqa: E402
 
 from sparkfix import confs, session  # noqa: E402
 
-BULK_BATCHES = 4
-TAIL_BATCHES = 3
+MANY = 1000
+"""Above this many partitions: fewer batches, and stores are closed after each, or the process would drown."""
+BATCHES = {False: (4, 3), True: (1, 1)}
+"""Bulk and tail batches, for few and for many partitions."""
 TAIL_SHARE = 0.02
 
 
-def inputs(spark: SparkSession, home: Path, rows: int) -> Path:
+def inputs(spark: SparkSession, home: Path, rows: int, batches: tuple[int, int]) -> Path:
     """One parquet file per batch: the bulk first, then small batches that mix new and known orders."""
     target = home / "in"
+    bulks, tails = batches
     tail = int(rows * TAIL_SHARE)
-    bulk = (rows - TAIL_BATCHES * tail) // BULK_BATCHES
-    edges = [i * bulk for i in range(BULK_BATCHES)] + [rows - (TAIL_BATCHES - i) * tail for i in range(TAIL_BATCHES)]
-    edges.append(rows)
+    bulk = (rows - tails * tail) // bulks
+    edges = [i * bulk for i in range(bulks)] + [rows - (tails - i) * tail for i in range(tails)] + [rows]
     for number, (low, high) in enumerate(zip(edges, edges[1:])):
-        start = low if number < BULK_BATCHES else max(0, low - tail)
+        start = low if number < bulks else max(0, low - tail)
         frame = spark.range(start, high, 1, 1).select(
             F.concat(F.lit("order-"), F.col("id")).alias("order_id"),
             F.when(F.col("id") % 3 == 0, F.lit("acct-7"))
@@ -74,19 +76,20 @@ def main() -> None:
     shutil.rmtree(options.home, ignore_errors=True)
     options.home.mkdir(parents=True)
     spark = session.start(memory="3g")
+    batches = BATCHES[options.partitions > MANY]
     settings = {
         confs.PROVIDER: confs.ROCKSDB_PROVIDER,
         confs.PARTITIONS: options.partitions,
         confs.CHANGELOG: "true" if options.changelog == "on" else "false",
-        confs.MIN_DELTAS: BULK_BATCHES,
+        confs.MIN_DELTAS: batches[0],
         confs.ROCKS + "boundedMemoryUsage": "true",
         confs.ROCKS + "maxMemoryUsageMB": 1500,
         confs.NO_DATA_BATCHES: "false",
-        confs.UNLOAD_ON_COMMIT: str(options.partitions > 1000).lower(),
+        confs.UNLOAD_ON_COMMIT: str(options.partitions > MANY).lower(),
     }
     for key, value in settings.items():
         spark.conf.set(key, str(value))
-    source = inputs(spark, options.home, options.rows)
+    source = inputs(spark, options.home, options.rows, batches)
     checkpoint = options.home / "checkpoint"
     began = time.time()
     running = (

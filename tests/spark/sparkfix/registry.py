@@ -42,8 +42,6 @@ class Case:
     """Spark's reader is expected to refuse (part of) this checkpoint."""
     findings: tuple[str, ...] = ()
     """What a reader must notice, as "kind: file"."""
-    unreadable: tuple[tuple[int, str, int], ...] = ()
-    """Operator, store and partition that cannot be read at the last committed batch."""
 
     def fixture(self, version: str) -> str:
         """The directory name of this case made with `version`."""
@@ -62,12 +60,11 @@ def case(
     smoke: bool = False,
     truth_may_fail: bool = False,
     findings: tuple[str, ...] = (),
-    unreadable: tuple[tuple[int, str, int], ...] = (),
 ) -> Callable:
     """Announce a function `f(ctx)` that runs a query and leaves a checkpoint."""
 
     def add(function: Callable) -> Callable:
-        new = Case(name, description, versions, function, None, keep_crc, smoke, truth_may_fail, findings, unreadable)
+        new = Case(name, description, versions, function, None, keep_crc, smoke, truth_may_fail, findings)
         _register(new)
         return function
 
