@@ -169,7 +169,9 @@ impl Grid {
         let rows = usize::from(rows.max(1));
         for cell_width in (1..=CELL_WIDEST).rev() {
             let columns = round_columns(room / usize::from(cell_width));
-            if columns > 0 && partitions.div_ceil(columns) <= rows {
+            // Rows of fewer than ten would have labels that nobody can count on.
+            let countable = columns >= 10 || columns >= partitions;
+            if countable && partitions.div_ceil(columns.max(1)) <= rows {
                 return Self { partitions, group: 1, columns, cell_width };
             }
         }

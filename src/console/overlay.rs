@@ -101,7 +101,7 @@ const LEGEND: [(&str, &str); 7] = [
     ("unknown ?", "not tracked, not readable, or not read yet: never shown as 0"),
     (
         "underlined",
-        "changed since the batch before; if most partitions did, only those that changed more than twice the average",
+        "changed since the batch before; if over a quarter of them did, only those that changed more than twice the average",
     ),
     ("!", "the largest partition holds more than twice the mean"),
     ("X ! i", "findings: error, warning, worth knowing"),

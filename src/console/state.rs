@@ -425,8 +425,10 @@ impl State {
         if loaded && !known {
             self.partitions.selected = hottest;
         }
-        // A store that is gone for one observation keeps its place.
-        self.partitions.store.get_or_insert(key);
+        if loaded {
+            // A store that is gone for one observation keeps its place.
+            self.partitions.store.get_or_insert(key);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::data::{Data, StoreKey};
 use super::effect::Effect;
 use super::geometry;
 use super::msg::{Mouse, Msg, Outcome, Size, Ticket};
-use super::state::{Focus, Screen, State};
+use super::state::{Focus, Item, Screen, State};
 use crate::units::UnixMillis;
 
 /// What to do when the console begins.
@@ -112,9 +112,19 @@ fn preselect(state: &mut State) {
         state.notice = Some("the operator or store asked for is not in this checkpoint".to_owned());
     }
     // Before partitions were looked at nothing is known about skew: choose again then.
-    if asked || state.has_partitions() {
-        state.partitions.store = chosen;
+    if let Some(key) = chosen.filter(|_| asked || state.has_partitions()) {
+        choose_store(state, key);
     }
+}
+
+/// The overview and the partitions screen are about one store.
+fn choose_store(state: &mut State, key: StoreKey) {
+    if state.partitions.store.as_ref() != Some(&key) {
+        state.partitions.selected = None;
+    }
+    state.partitions.store = Some(key.clone());
+    state.overview.selected = Some(Item::Store(key));
+    state.refresh_order();
 }
 
 fn most_skewed(data: &Data) -> Option<&super::data::StoreData> {

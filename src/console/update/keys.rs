@@ -13,7 +13,7 @@ use super::super::msg::Key;
 use super::super::overlay;
 use super::super::reading::Counting;
 use super::super::state::{Direction, Focus, Hold, Item, Overlay, Screen, SortBy, State, Subject};
-use super::{pump, shown_data_changed};
+use super::{choose_store, pump, shown_data_changed};
 use crate::units::PartitionId;
 
 /// The longest filter that is kept.
@@ -181,9 +181,7 @@ fn open(state: &mut State) {
     match state.screen {
         Screen::Overview => match state.selected_item() {
             Some(Item::Store(key)) => {
-                if state.partitions.store.as_ref() != Some(&key) {
-                    show_store(state, key);
-                }
+                choose_store(state, key);
                 state.screen = Screen::Partitions;
             }
             Some(Item::Finding(key)) => {
@@ -197,12 +195,6 @@ fn open(state: &mut State) {
             }
         }
     }
-}
-
-fn show_store(state: &mut State, key: super::super::data::StoreKey) {
-    state.partitions.store = Some(key);
-    state.partitions.selected = None;
-    state.refresh_order();
 }
 
 fn scroll(state: &mut State, action: Action) {
@@ -236,7 +228,10 @@ fn move_in_overview(state: &mut State, action: Action) {
         Action::Focus => other_list(&items, at),
         _ => stepped(at, items.len(), 5, action),
     };
-    state.overview.selected = items.get(to).cloned();
+    match items.get(to).cloned() {
+        Some(Item::Store(key)) => choose_store(state, key),
+        other => state.overview.selected = other,
+    }
 }
 
 /// The first line of the list that the selection is not in.
@@ -295,7 +290,7 @@ fn step_store(state: &mut State, by: isize) {
     let to = at.checked_add_signed(by).unwrap_or(data.stores.len().saturating_sub(1));
     let next = data.stores.get(to).or(data.stores.first());
     if let Some(key) = next.map(|store| store.key.clone()) {
-        show_store(state, key);
+        choose_store(state, key);
     }
 }
 

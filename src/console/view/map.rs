@@ -99,7 +99,7 @@ fn draw_cell(
     }
 }
 
-/// How large a change must be to be marked. Where most partitions change with every batch a
+/// How large a change must be to be marked. Where many partitions change with every batch a
 /// mark on each says nothing: then only those that changed more than twice the average.
 #[derive(Debug, Clone, Copy)]
 struct Marked {
@@ -114,8 +114,8 @@ impl Marked {
             changed += 1;
             sum = sum.saturating_add(size);
         }
-        let most = changed > store.changes.len() as u64 / 2;
-        Self { above: if most { sum / changed.max(1) * 2 } else { 0 } }
+        let many = changed > store.changes.len() as u64 / 4;
+        Self { above: if many { sum / changed.max(1) * 2 } else { 0 } }
     }
 
     fn marks(self, change: Option<i64>) -> bool {

@@ -61,6 +61,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, selected: Option<&Ite
         let mark = if is_selected(store) { "> " } else { "  " };
         let cells = columns::line(&columns, symbols, |id| cell(store, id, symbols));
         let mut row = Row::of(mark, Role::Strong).joined(cells);
+        if strip < STRIP {
+            row.pad_to(usize::from(below.width), Role::Text);
+        }
         if is_selected(store) {
             row = row.in_role(Role::Selection);
         }
