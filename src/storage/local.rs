@@ -24,8 +24,9 @@ pub(super) struct Local {
 }
 
 impl Local {
+    /// Made absolute: links to its files are put elsewhere, where a relative path leads astray.
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root: root.into() }
+        Self { root: std::path::absolute(&root).unwrap_or(root).into() }
     }
 
     pub(super) fn list(&self, dir: &str) -> Result<Vec<Entry>, StorageError> {
