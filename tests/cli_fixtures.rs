@@ -139,3 +139,14 @@ fn the_demo_prints_its_last_batch_into_a_pipe() {
     assert!(page.starts_with("demo: ") && page.contains("status     batch "), "{page}");
     assert!(page.contains("times the mean"), "its hot partition is seen at once: {page}");
 }
+
+#[test]
+fn a_relative_target_is_counted_as_an_absolute_one_is() {
+    let Some((_, unpacked)) = fixture("agg-window-hot") else { return };
+    let (parent, name) = (unpacked.path.parent().unwrap(), unpacked.path.file_name().unwrap());
+    let relative = ["partitions", name.to_str().unwrap(), "--exact", "--format", "json"];
+    let absolute = ["partitions", unpacked.target(), "--exact", "--format", "json"];
+    let output = statetop(&relative).current_dir(parent).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), text(&run(&absolute).stdout));
+}

@@ -164,7 +164,7 @@ fn a_partition_that_cannot_be_read_is_unknown_and_has_a_finding() {
 /// the findings that say so.
 const EXPECTED: [(&str, &[&str]); 15] = [
     ("missing_partition_directory", &["missing-partition-directory"]),
-    ("missing_operator_directory", &["missing-operator-directory"]),
+    ("missing_operator_directory", &["missing-operator-directory", "missing-partition-directory"]),
     ("missing_operator_metadata", &["missing-operator-metadata"]),
     ("missing_delta", &["missing-state-file"]),
     ("missing_changelog", &["missing-state-file"]),

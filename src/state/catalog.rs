@@ -76,7 +76,7 @@ impl Catalog {
                     operator: *id,
                     store: DEFAULT.to_owned(),
                     partition: None,
-                    file: format!("state/{id}/_metadata"),
+                    file: format!("state/{id}/_metadata/metadata"),
                     kind: FaultKind::MissingOperatorMetadata,
                     outcome: Outcome::Harmless,
                 });
