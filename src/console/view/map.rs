@@ -88,10 +88,12 @@ fn draw_cell(
         || group.iter().any(|part| {
             filter.admits(part.partition, view.metric.of(part), store.change(part.partition))
         });
-    // A cross in the cell's own colour: a reversed block would be a hole.
-    let symbol = if selected { "+" } else { symbol };
-    canvas.cells(place, symbol, if admitted || selected { role } else { Role::Dimmed });
+    let role = if admitted || selected { role } else { Role::Dimmed };
+    canvas.cells(place, symbol, role);
     if selected {
+        // A cross in the cell's own colour, for a reversed block would be a hole; beside it
+        // the cell still shows its heat.
+        canvas.cells(Rect { width: 1, ..place }, "+", role);
         canvas.lay_over(place, Role::Cursor);
     }
     if group.iter().any(|part| marked.marks(store.change(part.partition))) {
