@@ -26,7 +26,9 @@ python=$spark/4.3.0/bin/python
 
 # The profile of everything else: RocksDB is compiled with full optimisation in it too.
 cargo build
-statetop=${STATETOP:-${CARGO_TARGET_DIR:-target}/debug/statetop}
+target=$(cargo metadata --format-version 1 --no-deps |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+statetop=${STATETOP:-$target/debug/statetop}
 [ -x "$python" ] || tests/spark/generate.sh --versions 4.3.0 --list >/dev/null
 
 mkdir -p "$home"

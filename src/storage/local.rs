@@ -55,10 +55,24 @@ impl Local {
     }
 
     pub(super) fn stat(&self, path: &str) -> Result<Entry, StorageError> {
-        let found = fs::metadata(self.resolve(path)?);
-        let found = found.map_err(|error| StorageError::io(&self.shown(path), error))?;
+        let (_, found) = self.look(path)?;
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         Ok(described(name, &found))
+    }
+
+    /// Stats files of one directory, whose own path is looked at once.
+    pub(super) fn stat_in(&self, dir: &str, names: &[String]) -> Vec<Result<Entry, StorageError>> {
+        let folder = self.resolve(dir);
+        let stat = |name: &String| {
+            let path = || format!("{dir}/{name}");
+            let Ok(folder) = &folder else { return self.stat(&path()) };
+            let found = fs::symlink_metadata(folder.join(name));
+            match found.map_err(|error| StorageError::io(&path(), error))? {
+                found if found.is_symlink() => self.stat(&path()),
+                found => Ok(described(name.clone(), &found)),
+            }
+        };
+        names.iter().map(stat).collect()
     }
 
     pub(super) fn read(&self, path: &str, limit: Bytes) -> Result<Vec<u8>, StorageError> {
@@ -118,8 +132,8 @@ impl Local {
     /// Opens a regular file. Looks before opening: opening a pipe would wait for its writer.
     pub(super) fn open(&self, path: &str) -> Result<(File, Metadata), StorageError> {
         let io = |error| StorageError::io(path, error);
-        let resolved = self.resolve(path)?;
-        regular(path, &fs::metadata(&resolved).map_err(io)?)?;
+        let (resolved, found) = self.look(path)?;
+        regular(path, &found)?;
         let file = File::open(&resolved).map_err(io)?;
         let found = file.metadata().map_err(io)?;
         regular(path, &found)?;
@@ -128,18 +142,37 @@ impl Local {
 
     /// The path below the root, once every symbolic link on the way leads inside.
     pub(super) fn resolve(&self, path: &str) -> Result<PathBuf, StorageError> {
+        Ok(self.walk(path)?.0)
+    }
+
+    /// As [`Local::resolve`], with what is there.
+    fn look(&self, path: &str) -> Result<(PathBuf, Metadata), StorageError> {
+        let (resolved, found) = self.walk(path)?;
+        let found = match found {
+            Some(found) => found,
+            None => fs::metadata(&resolved)
+                .map_err(|error| StorageError::io(&self.shown(path), error))?,
+        };
+        Ok((resolved, found))
+    }
+
+    /// Looks at every segment of `path`, the last one's look included where it is the file's own.
+    fn walk(&self, path: &str) -> Result<(PathBuf, Option<Metadata>), StorageError> {
         let mut resolved = self.root.to_path_buf();
-        let mut linked = false;
+        let (mut linked, mut last) = (false, None);
         for segment in path.split('/').filter(|segment| !segment.is_empty()) {
             resolved.push(segment);
             let found = fs::symlink_metadata(&resolved);
-            linked |= found.map_err(|error| StorageError::io(path, error))?.is_symlink();
+            let found = found.map_err(|error| StorageError::io(path, error))?;
+            linked |= found.is_symlink();
+            last = Some(found);
         }
         if !linked {
-            return Ok(resolved);
+            return Ok((resolved, last));
         }
         let inside = self.inside(&resolved).map_err(|error| StorageError::io(path, error))?;
-        inside.ok_or_else(|| StorageError::Outside { path: path.to_owned() })
+        let inside = inside.ok_or_else(|| StorageError::Outside { path: path.to_owned() })?;
+        Ok((inside, None))
     }
 
     /// A path for messages: the root has no name of its own.

@@ -166,6 +166,20 @@ impl Storage {
         }
     }
 
+    /// As [`Storage::stat`] for several files of `dir`, in the order of `names`; locally the
+    /// directory itself is looked at once.
+    pub fn stat_in(&self, dir: &str, names: &[String]) -> Vec<Result<Entry, StorageError>> {
+        let paths: Vec<String> = names.iter().map(|name| format!("{dir}/{name}")).collect();
+        match &self.backend {
+            Backend::Local(local) if paths.iter().all(|path| names::check(path).is_ok()) => {
+                local.stat_in(dir, names)
+            }
+            Backend::Local(_) | Backend::Remote(_) => {
+                paths.iter().map(|path| self.stat(path)).collect()
+            }
+        }
+    }
+
     /// The whole content of a file that is at most `limit` long; the size is looked at before
     /// anything is allocated.
     ///

@@ -118,15 +118,16 @@ impl Directory {
         };
         let files: Vec<_> =
             located.plan.snapshot.iter().chain(&located.plan.logs).cloned().collect();
-        for file in files {
-            match self.stat(storage, &file.name()) {
+        let names: Vec<String> = files.iter().map(DataFile::name).collect();
+        for (file, found) in files.iter().zip(self.stat(storage, &names)) {
+            match found {
                 Ok(entry) if entry.bytes.0 == 0 => {
-                    located.blame(self.path_of(&file), FaultKind::Empty);
+                    located.blame(self.path_of(file), FaultKind::Empty);
                     located.entries.push(entry);
                 }
                 Ok(entry) => located.entries.push(entry),
-                Err(reason) => {
-                    located.blame(self.path_of(&file), FaultKind::Unreadable(reason));
+                Err(error) => {
+                    located.blame(self.path_of(file), FaultKind::Unreadable(error.to_string()));
                 }
             }
         }
@@ -144,9 +145,9 @@ impl Directory {
         match opened {
             Err(reason) => located.blame(zip_path, FaultKind::Snapshot(reason)),
             Ok((metadata, zip)) => {
-                for sst in &metadata.sst_files {
+                for (sst, found) in metadata.sst_files.iter().zip(self.tables(storage, &metadata)) {
                     let path = sst_path(&self.path, sst);
-                    match self.table(storage, &sst.dfs_sst_file_name, &path) {
+                    match found {
                         Ok(entry) if entry.bytes.0 == sst.size_bytes => located.entries.push(entry),
                         Ok(entry) => {
                             let problem = FileProblem::Size {
@@ -164,31 +165,42 @@ impl Directory {
         }
     }
 
-    fn stat(&self, storage: &Storage, name: &str) -> Result<Entry, String> {
-        match self.listed.get(name) {
-            Some(entry) => Ok(entry.clone()),
-            None => storage.stat(&format!("{}/{name}", self.path)).map_err(|e| e.to_string()),
-        }
+    /// Sizes of data files, from the listing where it had them.
+    fn stat(&self, storage: &Storage, names: &[String]) -> Vec<Result<Entry, StorageError>> {
+        let listed: Option<Vec<_>> =
+            names.iter().map(|name| self.listed.get(name).cloned().map(Ok)).collect();
+        listed.unwrap_or_else(|| storage.stat_in(&self.path, names))
     }
 
-    /// A table file: looked at by itself on a disk, listed with all others in a cloud store.
-    fn table(&self, storage: &Storage, name: &str, path: &str) -> Result<Entry, FileProblem> {
-        let entry = if storage.is_local() {
-            storage.stat(path).map_err(|error| match error {
+    /// The table files of a snapshot: looked at one by one on a disk, listed with all others
+    /// in a cloud store.
+    fn tables(
+        &self,
+        storage: &Storage,
+        metadata: &SnapshotMetadata,
+    ) -> Vec<Result<Entry, FileProblem>> {
+        let names: Vec<String> =
+            metadata.sst_files.iter().map(|sst| sst.dfs_sst_file_name.clone()).collect();
+        let dir = format!("{}/SSTs", self.path);
+        let found: Vec<Result<Entry, FileProblem>> = if storage.is_local() {
+            let missing = |error: StorageError| match error {
                 StorageError::NotFound { .. } => FileProblem::Missing,
                 other => FileProblem::Damaged(other.to_string()),
-            })?
+            };
+            let found = storage.stat_in(&dir, &names);
+            found.into_iter().map(|entry| entry.map_err(missing)).collect()
         } else {
             let tables = self.tables.get_or_init(|| {
-                let entries = storage.list(&format!("{}/SSTs", self.path)).unwrap_or_default();
+                let entries = storage.list(&dir).unwrap_or_default();
                 entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect()
             });
-            tables.get(name).cloned().ok_or(FileProblem::Missing)?
+            names.iter().map(|name| tables.get(name).cloned().ok_or(FileProblem::Missing)).collect()
         };
-        match entry.kind {
+        let regular = |entry: Entry| match entry.kind {
             EntryKind::File => Ok(entry),
             _ => Err(FileProblem::Damaged("it is not a regular file inside the checkpoint".into())),
-        }
+        };
+        found.into_iter().map(|entry| entry.and_then(regular)).collect()
     }
 }
 

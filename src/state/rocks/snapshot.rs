@@ -5,7 +5,7 @@
 //! are checked before they can become paths.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 use serde::Deserialize;
 use zip::ZipArchive;
@@ -17,6 +17,8 @@ use crate::units::Bytes;
 const METADATA_VERSION: &str = "v1";
 /// Largest metadata entry that is read: about 100,000 SST files.
 const MAX_METADATA: u64 = 16 << 20;
+/// Local descriptors up to this size are read whole; Spark's have a few KiB.
+const WHOLE: u64 = 256 << 10;
 /// Bytes fetched at a time from a remote zip; most whole descriptors fit in one.
 const REMOTE_BLOCK: u64 = 64 << 10;
 
@@ -131,7 +133,9 @@ pub fn read_metadata(zip: &mut ZipArchive<ZipSource>) -> Result<SnapshotMetadata
 /// The bytes of a zip: a local file, or blocks of a remote object fetched when asked for.
 #[derive(Debug)]
 pub enum ZipSource {
-    /// A file of the local file system.
+    /// A small local file, read with one call: a zip is read in many small pieces.
+    Memory(Cursor<Vec<u8>>),
+    /// A large local file.
     Local(std::fs::File),
     /// An object read by ranges.
     Remote(RemoteFile),
@@ -139,8 +143,14 @@ pub enum ZipSource {
 
 impl ZipSource {
     fn open(storage: &Storage, path: &str) -> Result<Self, String> {
-        if let Some(file) = storage.open_local(path).map_err(|error| error.to_string())? {
-            return Ok(Self::Local(file));
+        if let Some(mut file) = storage.open_local(path).map_err(|error| error.to_string())? {
+            let length = file.metadata().map_err(|error| error.to_string())?.len();
+            if length > WHOLE {
+                return Ok(Self::Local(file));
+            }
+            let mut bytes = Vec::new();
+            (&mut file).take(WHOLE).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            return Ok(Self::Memory(Cursor::new(bytes)));
         }
         let length = storage.stat(path).map_err(|error| error.to_string())?.bytes.0;
         Ok(Self::Remote(RemoteFile {
@@ -157,6 +167,7 @@ impl ZipSource {
 impl Read for ZipSource {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
+            Self::Memory(bytes) => bytes.read(out),
             Self::Local(file) => file.read(out),
             Self::Remote(file) => file.read(out),
         }
@@ -166,6 +177,7 @@ impl Read for ZipSource {
 impl Seek for ZipSource {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
+            Self::Memory(bytes) => bytes.seek(to),
             Self::Local(file) => file.seek(to),
             Self::Remote(file) => file.seek(to),
         }
