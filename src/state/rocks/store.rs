@@ -20,6 +20,8 @@ use crate::units::Bytes;
 /// Largest entry unpacked from a descriptor. Manifests are rewritten at 1 GiB by `RocksDB`
 /// itself and are a few KiB in Spark's stores.
 const MAX_ENTRY: u64 = 1 << 30;
+/// Bytes of a table file read at a time; by itself `RocksDB` would begin with single blocks.
+const READAHEAD: usize = 512 << 10;
 /// Table files kept open at a time; bounds descriptors and index memory of stores with many.
 const MAX_OPEN_FILES: i32 = 64;
 
@@ -117,6 +119,7 @@ impl RocksStore {
         let mut read = rocksdb::ReadOptions::default();
         read.fill_cache(false);
         read.set_verify_checksums(true);
+        read.set_readahead_size(READAHEAD);
         let mut rows: DBRawIteratorWithThreadMode<'_, DB> = self.db.raw_iterator_opt(read);
         rows.seek_to_first();
         while let Some((key, value)) = rows.item() {
