@@ -83,6 +83,7 @@ fn need(log: Log, batch: BatchId, last: Option<BatchId>) -> Need {
 fn holes(checkpoint: &Checkpoint) -> Vec<Fault> {
     let (offsets, commits) = (&checkpoint.offsets, &checkpoint.commits);
     let mut faults = gaps(checkpoint);
+    faults.extend(lost_commits(checkpoint));
     let Some(last_commit) = commits.last() else { return faults };
     let from_offsets = offsets.first().unwrap_or(last_commit);
     let from_commits = commits.first().unwrap_or(last_commit);
@@ -96,6 +97,17 @@ fn holes(checkpoint: &Checkpoint) -> Vec<Fault> {
         .filter(|id| *id >= from_commits && *id < last_commit && !commits.has(*id));
     faults.extend(ranges(uncommitted).into_iter().map(|batches| Fault::MissingCommits { batches }));
     faults
+}
+
+/// Batches above the last commit that must have been committed, since a later one is planned.
+fn lost_commits(checkpoint: &Checkpoint) -> Option<Fault> {
+    let planned = checkpoint.offsets.last()?;
+    let committed = checkpoint.commits.last();
+    let above = |id: &BatchId| committed.is_none_or(|last| *id > last) && *id < planned;
+    let mut uncommitted = checkpoint.offsets.batches().filter(above);
+    let first = uncommitted.next()?;
+    let last = uncommitted.next_back().unwrap_or(first);
+    Some(Fault::LostCommits { batches: BatchRange { first, last } })
 }
 
 /// Batches between the oldest and the newest known that neither log has.

@@ -133,6 +133,12 @@ pub enum Fault {
         /// The batches.
         batches: BatchRange,
     },
+    /// Batches without a commit entry though a later one is planned, which happens only after
+    /// they are committed.
+    LostCommits {
+        /// The batches.
+        batches: BatchRange,
+    },
     /// The last planned batch is not committed.
     Pending {
         /// The batch.

@@ -32,7 +32,9 @@ pub struct Checkpoint {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// There is no such directory.
-    #[error("{address}: not found")]
+    #[error(
+        "{address}: not found; expected the directory that the query has as its checkpointLocation"
+    )]
     NotFound {
         /// The directory.
         address: String,

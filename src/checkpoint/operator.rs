@@ -10,6 +10,9 @@ use crate::units::OperatorId;
 /// The newest format of operator metadata that is read.
 const NEWEST_VERSION: u32 = 2;
 
+/// Most stores of an operator; Spark's have one or four.
+const MAX_STORES: usize = 16;
+
 const WHAT: &str = "operator metadata";
 const BODY: &str = "operator metadata as a JSON object";
 
@@ -63,6 +66,10 @@ pub fn parse_operator_metadata(bytes: &[u8]) -> Result<OperatorMetadata, FormatE
     let id = info.get("operatorId").unwrap_or(&Value::Null);
     let stores = field(&fields, "stateStoreInfo")?;
     let stores = stores.as_array().ok_or_else(|| format::shape("a list of stores", 2, stores))?;
+    if stores.len() > MAX_STORES {
+        let found = Value::from(format!("{} stores", stores.len()));
+        return Err(format::shape("at most 16 stores", 2, &found));
+    }
     Ok(OperatorMetadata {
         version,
         id: OperatorId(number(id, "an operator id")?),

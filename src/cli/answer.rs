@@ -158,9 +158,10 @@ pub(crate) fn findings(observation: &Observation) -> Vec<&Finding> {
 fn of_status(report: &InspectReport) -> Option<(Role, String)> {
     let planned = report.last_planned_batch.map_or_else(|| "?".to_owned(), |b| b.to_string());
     let (role, sentence) = match report.status {
-        Status::Committed | Status::Pending if !report.stateful => {
-            (Role::Info, "The query keeps no state.".to_owned())
-        }
+        Status::Committed | Status::Pending if !report.stateful => (
+            Role::Info,
+            "The query keeps no state: there is no state/ directory with operators.".to_owned(),
+        ),
         Status::Committed | Status::Pending => return None,
         Status::UnfinishedRepartition => (
             Role::Error,

@@ -95,8 +95,12 @@ impl Page {
         if let Some(file) = &finding.file {
             self.push(format!("{indent}{}", self.look.paint(Role::Muted, &text::clean(file))));
         }
-        for line in text::wrap(&text::clean(&finding.remedy), room) {
-            self.push(format!("{indent}{line}"));
+        // A note needs no evidence; a fault does.
+        let detail = (finding.severity > Severity::Info).then_some(&finding.detail);
+        for part in detail.into_iter().chain([&finding.remedy]) {
+            for line in text::wrap(&text::clean(part), room) {
+                self.push(format!("{indent}{line}"));
+            }
         }
     }
 }

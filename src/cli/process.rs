@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -56,11 +56,12 @@ fn open(target: &str) -> Result<Arc<dyn Observe>, ReadError> {
     Ok(Arc::new(CheckpointReader::open(target)?))
 }
 
-/// The first Ctrl-C asks the work to stop, which it does between two files; the second ends
-/// the process as if nothing had been arranged.
+/// The first Ctrl-C (or request to end) asks the work to stop, which it does between two files
+/// and after removing its scratch directories; the second ends the process as if nothing had
+/// been arranged.
 fn cancel_at_interrupt(cancel: &Cancel) {
     // Without a handler Ctrl-C ends the process at once, which is right as well.
-    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let cancel = cancel.clone();
     thread::spawn(move || {
         for signal in signals.forever() {

@@ -82,10 +82,11 @@ impl Metric {
 pub enum Heat {
     /// Without rows.
     Empty,
+    /// The value is not known. Below every step, so that it never hides the hottest of a group;
+    /// the legend tells how many there are.
+    Unknown,
     /// A step of the scale.
     Step(usize),
-    /// The value is not known: above all others, so that a group never hides it.
-    Unknown,
 }
 
 /// Where the steps of a store are cut.

@@ -68,6 +68,7 @@ fn finding(fault: &Fault) -> Finding {
         Fault::MissingOffsets { batches, need } => missing_offsets(*batches, *need),
         Fault::Gap { batches, need } => gap(*batches, *need),
         Fault::MissingCommits { batches } => missing_commits(*batches),
+        Fault::LostCommits { batches } => lost_commits(*batches),
         Fault::Pending { batch } => pending(*batch),
         Fault::UnfinishedRepartition { batch, from, to } => {
             unfinished_repartition(*batch, *from, *to)
@@ -290,6 +291,26 @@ fn missing_commits(batches: BatchRange) -> Finding {
     }
 }
 
+fn lost_commits(batches: BatchRange) -> Finding {
+    Finding {
+        id: FindingId("lost-commits"),
+        severity: Severity::Error,
+        summary: format!("The commit entry of {} is gone", named(batches)),
+        detail: format!(
+            "A later batch is planned, which happens only after these are committed, so {} and \
+             those after it were deleted. The state shown is that of the last batch whose commit \
+             is left; a restart would run later batches again, and what they wrote to the sink \
+             comes twice.",
+            Log::Commits.file(batches.first)
+        ),
+        remedy:
+            "Do not start the query. Restore the commit entries from a copy or from the store's \
+                 versions."
+                .to_owned(),
+        file: Some(Log::Commits.file(batches.first)),
+    }
+}
+
 fn pending(batch: BatchId) -> Finding {
     Finding {
         id: FindingId("pending-batch"),
@@ -360,20 +381,29 @@ fn confs_from_older_entry(wanted: BatchId, used: Option<BatchId>) -> Finding {
 }
 
 fn no_partition_count(batch: BatchId, found: Option<&str>) -> Finding {
-    let found = match found {
-        Some(found) => format!("found {found:?}, which is not a positive number"),
-        None => "found no such conf".to_owned(),
+    // An entry without the conf is old; one with something else in its place is damaged.
+    let (severity, found, remedy) = match found {
+        Some(found) => (
+            Severity::Error,
+            format!("found {found:?}, which is not a positive number"),
+            "The entry is damaged or was edited: restore it from a copy.",
+        ),
+        None => (
+            Severity::Warning,
+            "found no such conf".to_owned(),
+            "Run one batch with a newer engine: it pins the count.",
+        ),
     };
     Finding {
         id: FindingId("no-partition-count"),
-        severity: Severity::Warning,
+        severity,
         summary: format!("Batch {batch} pins no partition count"),
         detail: format!(
             "Expected spark.sql.shuffle.partitions among the pinned confs, {found}. The count is \
              unknown; it is not assumed to be 200, nor counted from directories, which stay after \
              a shrinking repartition. Rows per partition cannot be shown."
         ),
-        remedy: "Run one batch with a newer engine: it pins the count.".to_owned(),
+        remedy: remedy.to_owned(),
         file: Some(Log::Offsets.file(batch)),
     }
 }
@@ -399,7 +429,7 @@ fn strange_names(log: Log, count: u64, example: &str) -> Finding {
     Finding {
         id: FindingId("strange-names"),
         severity: Severity::Info,
-        summary: format!("{count} names in {dir}/ are not log entries"),
+        summary: format!("Names in {dir}/ that are not log entries: {count}"),
         detail: format!(
             "Expected whole numbers, found for example {example:?}. The engine ignores such names, \
              and so does this reader."

@@ -9,7 +9,7 @@ use super::{Finding, FindingId, Severity};
 use crate::report::Provider;
 use crate::state::fault::{FaultKind, Outcome, StateFault};
 use crate::state::rocks::FileProblem;
-use crate::units::OperatorId;
+use crate::units::{BatchId, OperatorId};
 
 /// Findings of one kind in one store that are listed one by one.
 const LISTED: usize = 10;
@@ -21,6 +21,21 @@ pub fn state_findings(faults: &[StateFault]) -> Vec<Finding> {
         groups.entry((fault.operator, &fault.store, id(&fault.kind))).or_default().push(fault);
     }
     groups.into_values().flat_map(|group| of_group(&group)).collect()
+}
+
+/// The finding for a partition count that cannot be true.
+pub fn too_many_partitions(batch: BatchId, count: u32, limit: u32) -> Finding {
+    Finding {
+        id: FindingId("implausible-partition-count"),
+        severity: Severity::Error,
+        summary: format!("{count} partitions are pinned, more than the {limit} that are read"),
+        detail: format!(
+            "Expected spark.sql.shuffle.partitions of 1 to {limit} in offsets/{batch}, found \
+             {count}. No partition is read, so rows and bytes are unknown."
+        ),
+        remedy: "Check the entry: it is damaged or was edited. Restore it from a copy".into(),
+        file: Some(format!("offsets/{batch}")),
+    }
 }
 
 /// The finding for a state store provider whose files are not read.

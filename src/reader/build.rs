@@ -1,7 +1,7 @@
 //! From facts to reports: pure, but for the hints that a source's own log gives.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{Distribution, Skew};
 use crate::checkpoint::{Checkpoint, Confs, OperatorStateIds, sources};
@@ -17,6 +17,10 @@ use crate::state::fault::{FaultKind, Outcome, StateFault};
 use crate::state::schema::StoreSchema;
 use crate::storage::Storage;
 use crate::units::{BatchId, Bytes, OperatorId, StateVersion};
+
+/// Most partitions that are looked at; ten times as many as Spark itself can schedule well. A
+/// pinned count beyond it is a damaged or made-up entry.
+const MAX_PARTITIONS: u32 = 100_000;
 
 /// What was read of the logs, for one batch.
 pub(super) struct Facts<'a> {
@@ -58,6 +62,11 @@ impl<'a> Facts<'a> {
             checkpoint.partitions_at(batch).or_else(|| u32::try_from(ids(batch)?).ok())
         });
         Self { address, storage, checkpoint, catalog, batch, partitions }
+    }
+
+    /// How many partitions are looked at: none of a count that no query has.
+    pub(super) fn partitions_to_read(&self) -> u32 {
+        self.partitions.filter(|count| *count <= MAX_PARTITIONS).unwrap_or(0)
     }
 
     pub(super) fn confs(&self) -> Option<&Confs> {
@@ -173,6 +182,11 @@ fn inspect_report(
     let mut findings =
         diagnosis::checkpoint_findings(checkpoint, facts.batch, &facts.catalog.faults);
     findings.extend(diagnosis::state_findings(faults));
+    if let (Some(count), Some(batch)) = (facts.partitions, described)
+        && count > MAX_PARTITIONS
+    {
+        findings.push(diagnosis::too_many_partitions(batch, count, MAX_PARTITIONS));
+    }
     findings
         .extend(diagnosis::provider_finding(facts.provider(), confs.map(Confs::provider_class)));
     InspectReport {
@@ -246,16 +260,21 @@ fn column_families(
     store: &StoreEntry,
     spread: Option<&StorePartitions>,
 ) -> Vec<ColumnFamilyReport> {
-    let counted =
-        spread.iter().flat_map(|spread| &spread.partitions).flat_map(|p| p.families.keys());
+    let counted: BTreeSet<&String> = spread
+        .iter()
+        .flat_map(|spread| &spread.partitions)
+        .flat_map(|partition| partition.families.keys())
+        .collect();
     let schemas = store.schema.iter().flat_map(|schema| &schema.families);
+    let kinds = store.families.completed(counted.iter().copied());
     let mut families: BTreeMap<&str, ColumnFamilyReport> = counted
-        .map(String::as_str)
+        .iter()
+        .map(|name| name.as_str())
         .chain(schemas.clone().map(|family| family.name.as_str()))
         .map(|name| {
             let family = ColumnFamilyReport {
                 name: name.to_owned(),
-                internal: store.families.is_internal(name),
+                internal: kinds.is_internal(name),
                 key_encoder: None,
                 key_schema: None,
                 value_schema: None,
@@ -282,7 +301,7 @@ fn store_partitions(store: &StoreEntry, partitions: Vec<PartitionReport>) -> Sto
     StorePartitions {
         name: store.name.clone(),
         total: Total {
-            rows: partitions.iter().map(|p| p.rows).sum(),
+            rows: partitions.iter().try_fold(0_u64, |sum, p| Some(sum.saturating_add(p.rows?))),
             rows_grade: partitions.iter().map(|p| p.rows_grade).min().unwrap_or(Grade::Unknown),
             bytes: partitions.iter().map(|p| p.bytes).sum(),
             files: partitions.iter().map(|p| p.files).sum(),

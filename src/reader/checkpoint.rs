@@ -138,7 +138,7 @@ impl CheckpointReader {
 fn jobs<'a>(facts: &Facts<'_>, store: &'a Store, batch: BatchId) -> Vec<Job<'a>> {
     let ids = facts.checkpoint.state_ids(batch, store.operator);
     let place = JOIN_STORE_ORDER.iter().position(|name| *name == store.name).unwrap_or(0);
-    (0..facts.partitions.unwrap_or(0))
+    (0..facts.partitions_to_read())
         .map(|partition| {
             let id = ids.and_then(|ids| ids.get(usize::try_from(partition).ok()?, place));
             let target = Target { version: batch.version(), id: id.map(str::to_owned) };

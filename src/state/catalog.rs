@@ -16,9 +16,8 @@ use crate::units::{BatchId, Bytes, OperatorId};
 const MAX_SCHEMA: Bytes = Bytes(16 << 20);
 /// Missing operators that are told.
 const MAX_MISSING: usize = 16;
-/// Directories inside a partition that are no stores.
-const NOT_STORES: [&str; 4] = ["_metadata", "_stateSchema", "SSTs", "logs"];
-/// The stores of join formats 1 and 2, in the order of the ids in the commit log.
+/// The stores of join formats 1 and 2, in the order of the ids in the commit log. No other
+/// operator has stores with a directory of their own.
 const JOIN_STORES: [&str; 4] = [
     "left-keyToNumValues",
     "left-keyWithIndexToValue",
@@ -158,9 +157,7 @@ fn store_names(
     let mut stores: Vec<String> = names
         .into_iter()
         .filter(|name| {
-            name.kind == EntryKind::Directory
-                && !name.name.starts_with('.')
-                && !NOT_STORES.contains(&name.name.as_str())
+            name.kind == EntryKind::Directory && JOIN_STORES.contains(&name.name.as_str())
         })
         .map(|name| name.name)
         .collect();

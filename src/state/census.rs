@@ -213,6 +213,7 @@ impl Store {
     ) -> Result<Census, Cancelled> {
         let mut faults: Vec<StateFault> = Vec::new();
         let mut best: Option<Located> = None;
+        let mut newest: Option<exact::Mapping> = None;
         for skip in 0..=MAX_FALLBACKS {
             cancel.check()?;
             let located = match dir.locate(&self.storage, target, self.kinds(), skip) {
@@ -223,11 +224,14 @@ impl Store {
                 }
                 Err(None) => break,
             };
+            if let Some(metadata) = located.metadata() {
+                newest.get_or_insert_with(|| metadata.column_family_mapping.clone());
+            }
             let result = match located.problem() {
                 Some((file, kind)) => Err(Bad::File(file, kind)),
                 None => match method {
                     Method::Snapshot => Ok(self.snapshot_count(&located)),
-                    Method::Exact => self.exact_count(&located, cancel, counter),
+                    Method::Exact => self.exact_count(&located, newest.as_ref(), cancel, counter),
                 },
             };
             match result {
@@ -267,12 +271,13 @@ impl Store {
         };
         let rows = metadata.keys();
         let mapping = &metadata.column_family_mapping;
+        let kinds = self.families.completed(mapping.keys());
         let families = if mapping.is_empty() {
             let default = FamilyCount { internal: false, rows, elements: None };
             BTreeMap::from([(DEFAULT.to_owned(), default)])
         } else {
             let unknown = |name: &String| FamilyCount {
-                internal: self.families.is_internal(name),
+                internal: kinds.is_internal(name),
                 rows: None,
                 elements: None,
             };
@@ -280,7 +285,7 @@ impl Store {
         };
         let grade = if rows.is_some() { Grade::Snapshot } else { Grade::Unknown };
         let types = metadata.column_family_type_map.iter();
-        let mut internal = types.filter(|(name, _)| self.families.is_internal(name));
+        let mut internal = types.filter(|(name, _)| kinds.is_internal(name));
         let oddities = if internal.any(|(_, internal)| !internal) {
             vec![FaultKind::InternalCounted]
         } else {

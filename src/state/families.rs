@@ -56,6 +56,18 @@ impl Families {
         if names.is_empty() { Self::Plain } else { Self::Lists(names) }
     }
 
+    #[must_use]
+    /// These, or where the schema file told nothing, what the families of a snapshot tell.
+    pub fn completed<'a>(&self, families: impl IntoIterator<Item = &'a String>) -> Self {
+        match self {
+            Self::Plain => {
+                let names: Vec<&str> = families.into_iter().map(String::as_str).collect();
+                Self::of(None, &names)
+            }
+            known => known.clone(),
+        }
+    }
+
     /// Whether values of `family` are lists.
     pub fn holds_lists(&self, family: &str) -> bool {
         match self {

@@ -99,7 +99,7 @@ fn stateless(data: &Data) -> Row {
     if data.inspect().stateful {
         Row::of("No store is listed yet.", Role::Text)
     } else {
-        Row::of("This query keeps no state.", Role::Ok)
+        Row::of("This query keeps no state: there is no state/ directory with operators.", Role::Ok)
     }
 }
 
@@ -129,6 +129,14 @@ fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> R
     let (times, word) = (symbols.times, metric.word());
     let (id, share) = (largest.partition, format::share(largest.share));
     let ratio_text = format::ratio(ratio);
+    if distribution.unknown > distribution.counted {
+        let text = format!(
+            "Only {} of {} partitions are known: how the {word} are spread is not.",
+            format::count(distribution.counted),
+            format::count(distribution.counted + distribution.unknown),
+        );
+        return Row::of(text, Role::Warning);
+    }
     let mut row = if ratio > SKEWED {
         Row::of(
             format!("Partition {id} holds {share} of the {word}, {ratio_text} {times} the mean."),

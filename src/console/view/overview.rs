@@ -326,7 +326,7 @@ fn findings(
     };
     let at = listed.iter().position(|finding| is_selected(finding)).unwrap_or(0);
     let shown = window(at, listed.len(), usize::from(area.height));
-    let id_width = listed.iter().map(|finding| width(finding.id.0)).max().unwrap_or(0).min(24);
+    let id_width = listed.iter().map(|finding| width(finding.id.0)).max().unwrap_or(0).min(28);
     let rows: Vec<Row> = listed
         .get(shown)
         .unwrap_or_default()

@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 use super::files::Located;
 use super::{Bad, Count, Counter, OVERLAY_BUDGET, Store};
 use crate::report::{FamilyCount, Grade};
-use crate::state::families::FamilyIndex;
+use crate::state::families::{Families, FamilyIndex};
 use crate::state::fault::FaultKind;
 use crate::state::files::{DataFile, FileKind};
+use crate::state::lists::ListLayout;
 use crate::state::replay::{Elements, Overlay, Pass, ReplayError};
 use crate::state::rocks::changelog::Reader;
 use crate::state::rocks::{BadFile, FileProblem, RocksStore};
@@ -23,9 +24,13 @@ const STRIDE: u64 = 4096;
 /// `1024 × OVERLAY_BUDGET`, far beyond what a Spark task could load.
 const MAX_PASSES: u64 = 1024;
 
+/// The ids of a store's column families by name; empty for a store without any.
+pub(super) type Mapping = BTreeMap<String, u16>;
+
 /// Keys and elements per family while counting.
-struct Tally<'a> {
-    store: &'a Store,
+struct Tally {
+    lists: ListLayout,
+    kinds: Families,
     index: FamilyIndex,
     /// Name, whether it holds lists, keys, elements.
     families: Vec<(String, bool, u64, u64)>,
@@ -33,23 +38,24 @@ struct Tally<'a> {
     broken_lists: u64,
 }
 
-impl<'a> Tally<'a> {
-    fn new(store: &'a Store, mapping: &BTreeMap<String, u16>) -> Self {
+impl Tally {
+    fn new(store: &Store, mapping: &Mapping) -> Self {
         let (index, names) = FamilyIndex::new(mapping);
+        let kinds = store.families.completed(mapping.keys());
         let families = names
             .into_iter()
             .map(|name| {
-                let lists = store.families.holds_lists(&name);
+                let lists = kinds.holds_lists(&name);
                 (name, lists, 0, 0)
             })
             .collect();
-        Self { store, index, families, foreign_keys: 0, broken_lists: 0 }
+        Self { lists: store.lists, kinds, index, families, foreign_keys: 0, broken_lists: 0 }
     }
 
     fn elements(&self, key: &[u8], value: &[u8]) -> Elements {
         let family = self.index.position(key).and_then(|at| self.families.get(at));
         match family {
-            Some((_, true, ..)) => self.store.lists.count(value),
+            Some((_, true, ..)) => self.lists.count(value),
             _ => Some(1),
         }
     }
@@ -81,7 +87,7 @@ impl<'a> Tally<'a> {
                 "hold a value that is no list, in a family of lists",
             ));
         }
-        let internal = |name: &str| self.store.families.is_internal(name);
+        let internal = |name: &str| self.kinds.is_internal(name);
         let rows = self.families.iter().filter(|(name, ..)| !internal(name)).map(|f| f.2).sum();
         let whole_lists = self.broken_lists == 0;
         let families = self
@@ -102,16 +108,18 @@ impl<'a> Tally<'a> {
 }
 
 impl Store {
-    /// Opens the snapshot, replays the logs and counts every key.
+    /// Opens the snapshot, replays the logs and counts every key. `newest` is the mapping of the
+    /// newest readable snapshot, for a replay that starts from the empty store.
     pub(super) fn exact_count(
         &self,
         located: &Located,
+        newest: Option<&Mapping>,
         cancel: &Cancel,
         counter: &Counter,
     ) -> Result<(Count, Vec<FaultKind>), Bad> {
         let below = self.open_below(located)?;
-        let mapping = located.metadata().map(|m| m.column_family_mapping.clone());
-        let mapping = mapping.unwrap_or_default();
+        let own = located.metadata().map(|metadata| &metadata.column_family_mapping);
+        let mapping = own.or(newest).cloned().unwrap_or_default();
         let mut passes = 1;
         loop {
             let mut tally = Tally::new(self, &mapping);
@@ -147,7 +155,7 @@ impl Store {
         located: &Located,
         below: Option<&RocksStore>,
         passes: u64,
-        tally: &mut Tally<'_>,
+        tally: &mut Tally,
         cancel: &Cancel,
         counter: &Counter,
     ) -> Result<Option<StateVersion>, Attempt> {
@@ -190,7 +198,7 @@ impl Store {
         &self,
         located: &Located,
         pass: Pass,
-        tally: &Tally<'_>,
+        tally: &Tally,
         cancel: &Cancel,
     ) -> Result<Overlay, Attempt> {
         let mut overlay = Overlay::default();
@@ -207,6 +215,11 @@ impl Store {
                 }
                 FileKind::Snapshot | FileKind::Delta => Reader::headerless(input),
             };
+            if reader.format().has_families() && matches!(tally.index, FamilyIndex::Single) {
+                let reason = "its records belong to column families, which only a snapshot names, \
+                              and no snapshot of this store is readable";
+                return Err(failed(reason.to_owned()));
+            }
             let elements = |key: &[u8], value: &[u8]| tally.elements(key, value);
             let version = (file.kind != FileKind::Snapshot).then_some(file.version);
             let checksums = self.lists.checksums;

@@ -29,6 +29,13 @@ pub enum Format {
     V4,
 }
 
+impl Format {
+    /// Whether keys begin with the id of a column family.
+    pub fn has_families(self) -> bool {
+        matches!(self, Self::V2 | Self::V4)
+    }
+}
+
 /// One earlier version of a store with the id of the files that hold it (state checkpoint format 2).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
