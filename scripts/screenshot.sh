@@ -2,13 +2,13 @@
 # Takes the picture in the README: runs the demo in a terminal of 80x24, presses keys, and
 # renders what stands on the screen. Needs tmux and Python 3.
 #
-#   scripts/screenshot.sh [KEYS] [FILE]      default: "j Enter" assets/partitions.svg
+#   scripts/screenshot.sh [KEYS] [FILE]      default: "2" assets/partitions.svg
 #
 # KEYS are sent one by one with a pause, as `tmux send-keys` names them: "2 j j Enter".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-keys=${1:-j Enter}
+keys=${1:-2}
 file=${2:-assets/partitions.svg}
 columns=80 rows=24
 

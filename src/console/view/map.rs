@@ -93,8 +93,9 @@ fn draw_cell(
     if selected {
         // A cross in the cell's own colour, for a reversed block would be a hole; beside it
         // the cell still shows its heat.
-        canvas.cells(Rect { width: 1, ..place }, "+", role);
-        canvas.lay_over(place, Role::Cursor);
+        let cross = Rect { width: 1, ..place };
+        canvas.cells(cross, "+", role);
+        canvas.lay_over(cross, Role::Cursor);
     }
     if group.iter().any(|part| marked.marks(store.change(part.partition))) {
         canvas.lay_over(place, Role::Changed);

@@ -52,10 +52,10 @@ impl Tally {
         Self { lists: store.lists, kinds, index, families, foreign_keys: 0, broken_lists: 0 }
     }
 
-    fn elements(&self, key: &[u8], value: &[u8]) -> Elements {
+    fn elements<'a>(&self, key: &[u8], value: impl FnOnce() -> &'a [u8]) -> Elements {
         let family = self.index.position(key).and_then(|at| self.families.get(at));
         match family {
-            Some((_, true, ..)) => self.lists.count(value),
+            Some((_, true, ..)) => self.lists.count(value()),
             _ => Some(1),
         }
     }
@@ -220,7 +220,7 @@ impl Store {
                               and no snapshot of this store is readable";
                 return Err(failed(reason.to_owned()));
             }
-            let elements = |key: &[u8], value: &[u8]| tally.elements(key, value);
+            let elements = |key: &[u8], value: &[u8]| tally.elements(key, || value);
             let version = (file.kind != FileKind::Snapshot).then_some(file.version);
             let checksums = self.lists.checksums;
             match overlay.apply(&mut reader, version, checksums, pass, OVERLAY_BUDGET, elements) {

@@ -13,6 +13,8 @@ use crate::units::StateVersion;
 /// Longest key or value that is accepted. `RocksDB` itself stops at 4 GiB; a state row of
 /// this size would not survive Spark's own task memory.
 const MAX_PART: i32 = 256 << 20;
+/// Keys and values up to this size are read into memory taken beforehand.
+const SMALL_PART: usize = 64 << 10;
 const END_OF_FILE: i32 = -1;
 const DELETED: i32 = -1;
 
@@ -242,6 +244,10 @@ impl<R: Read> Reader<R> {
                 invalid(format!("a {what} of {length} bytes, expected 0 to {MAX_PART}"))
             })?;
         buffer.clear();
+        if wanted <= SMALL_PART {
+            buffer.resize(wanted, 0);
+            return self.exactly(buffer, what);
+        }
         let read = Read::chain(&mut self.pending, &mut self.input)
             .take(wanted as u64)
             .read_to_end(buffer)?;
@@ -249,9 +255,16 @@ impl<R: Read> Reader<R> {
     }
 
     fn exactly(&mut self, buffer: &mut [u8], what: &str) -> io::Result<()> {
-        Read::chain(&mut self.pending, &mut self.input).read_exact(buffer).map_err(|error| {
-            if error.kind() == io::ErrorKind::UnexpectedEof { cut(what) } else { error }
-        })
+        let read = if self.pending.position() < self.pending.get_ref().len() as u64 {
+            Read::chain(&mut self.pending, &mut self.input).read_exact(buffer)
+        } else {
+            self.input.read_exact(buffer)
+        };
+        read.map_err(
+            |error| {
+                if error.kind() == io::ErrorKind::UnexpectedEof { cut(what) } else { error }
+            },
+        )
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rocksdb::{BlockBasedOptions, DB, DBRawIteratorWithThreadMode, MergeOperands, Options};
 use tempfile::TempDir;
@@ -103,19 +104,19 @@ impl RocksStore {
         for sst in &metadata.sst_files {
             place(storage, store_dir, sst, scratch.path())?;
         }
-        let db = DB::open_for_read_only(&options(delimiter), scratch.path(), false)
+        let db = DB::open_for_read_only(options(delimiter), scratch.path(), false)
             .map_err(|error| blame(store_dir, zip_path, metadata, error.as_ref()))?;
         Ok(Self { db, _scratch: scratch, store_dir: store_dir.to_owned() })
     }
 
-    /// Visits every key and value in key order until `visit` breaks.
+    /// Visits every key in key order until `visit` breaks; the second argument looks up the value.
     ///
     /// # Errors
     /// When a table file turns out to be damaged on the way.
     pub fn scan(
         &self,
         metadata: &SnapshotMetadata,
-        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl for<'a> FnMut(&'a [u8], &dyn Fn() -> &'a [u8]) -> ControlFlow<()>,
     ) -> Result<(), BadFile> {
         let mut read = rocksdb::ReadOptions::default();
         read.fill_cache(false);
@@ -123,8 +124,8 @@ impl RocksStore {
         read.set_readahead_size(READAHEAD);
         let mut rows: DBRawIteratorWithThreadMode<'_, DB> = self.db.raw_iterator_opt(read);
         rows.seek_to_first();
-        while let Some((key, value)) = rows.item() {
-            if visit(key, value).is_break() {
+        while let Some(key) = rows.key() {
+            if visit(key, &|| rows.value().unwrap_or_default()).is_break() {
                 return Ok(());
             }
             rows.next();
@@ -213,7 +214,17 @@ fn shorten_path(word: &str) -> &str {
     if word.starts_with('/') { word.rsplit('/').next().unwrap_or(word) } else { word }
 }
 
-fn options(delimiter: MergeDelimiter) -> Options {
+/// The options to open with, made once: making them costs as much as opening a small store.
+fn options(delimiter: MergeDelimiter) -> &'static Options {
+    static COMMA: OnceLock<Options> = OnceLock::new();
+    static NOTHING: OnceLock<Options> = OnceLock::new();
+    match delimiter {
+        MergeDelimiter::Comma => COMMA.get_or_init(|| new_options(delimiter)),
+        MergeDelimiter::Nothing => NOTHING.get_or_init(|| new_options(delimiter)),
+    }
+}
+
+fn new_options(delimiter: MergeDelimiter) -> Options {
     let mut table = BlockBasedOptions::default();
     // Every row is read once: a cache would only cost memory.
     table.disable_cache();
