@@ -36,7 +36,7 @@ EXAMPLES:
       The state as it was after batch 1838, as far as the files reach.
 
 EXIT CODES:
-  0    read, and nothing is broken
+  0    read, and nothing broken was found (only --exact opens every state file)
   1    read, and at least one finding is an error
   2    wrong usage, or no such operator, store or batch
   3    the target cannot be read

@@ -126,7 +126,11 @@ fn count_in_force(report: &InspectReport) -> String {
     let Some(in_force) = report.partitions else {
         return "unknown: no readable offset entry pins it".to_owned();
     };
-    let from = report.batch.map_or_else(String::new, |batch| format!(" by offsets/{batch}"));
+    // Where the batch's own entry is lost, an older one tells the count.
+    let telling = report.partition_history.iter().rev().find(|entry| {
+        entry.partitions.is_some() && report.batch.is_none_or(|batch| entry.batch <= batch)
+    });
+    let from = telling.map_or_else(String::new, |entry| format!(" by offsets/{}", entry.batch));
     let resizes = resizes(report);
     if resizes.is_empty() {
         let since =

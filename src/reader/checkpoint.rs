@@ -87,6 +87,12 @@ impl CheckpointReader {
                 provider,
                 lists,
                 families: store.families.clone(),
+                schema_families: store
+                    .schema
+                    .iter()
+                    .flat_map(|schema| &schema.families)
+                    .map(|family| family.name.clone())
+                    .collect(),
                 single_partition: store.single_partition,
             })
             .collect()

@@ -42,6 +42,8 @@ pub struct Store {
     pub lists: ListLayout,
     /// What kind of families it has.
     pub families: Families,
+    /// The families that its schema file lists; a store need not have created each.
+    pub schema_families: Vec<String>,
     /// Whether only partition 0 is used: a global limit, an aggregate without keys.
     pub single_partition: bool,
 }
@@ -94,6 +96,18 @@ struct Count {
 }
 
 impl Count {
+    /// Adds the families of the schema file that the store never created: they are empty.
+    fn with_schema_families(mut self, store: &Store) -> Self {
+        let kinds = store.families.completed(self.families.keys());
+        let zero = (self.grade == Grade::Exact).then_some(0);
+        for name in &store.schema_families {
+            let internal = kinds.is_internal(name);
+            let count = FamilyCount { internal, rows: zero, elements: zero };
+            self.families.entry(name.clone()).or_insert(count);
+        }
+        self
+    }
+
     fn unknown() -> Self {
         Self { rows: None, grade: Grade::Unknown, families: BTreeMap::new(), last_changed: None }
     }
@@ -244,6 +258,7 @@ impl Store {
                         outcome: Outcome::Harmless,
                         ..self.fault(partition, dir.path.clone(), kind)
                     }));
+                    let count = count.with_schema_families(self);
                     return Ok(finish(partition, Some(&located), count, faults));
                 }
                 Err(Bad::Cancelled(cancelled)) => return Err(cancelled),

@@ -24,6 +24,7 @@ use super::super::state::{Item, State, is_open};
 use super::super::text::{Row, spread, width};
 use super::stores;
 use crate::diagnosis::Finding;
+use crate::reader::Depth;
 use crate::report::{HistoryEntry, InspectReport, Provider, Status};
 use crate::units::UnixMillis;
 
@@ -315,6 +316,9 @@ fn findings(
     let listed = state.listed_findings();
     canvas.line_of(rule, symbols.line, Role::Border);
     let title = match listed.len() {
+        0 if state.data().is_some_and(|data| data.depth() < Depth::Exact) => {
+            " no findings so far; x opens every state file ".to_owned()
+        }
         0 => " no findings ".to_owned(),
         number => format!(" {} ", format::plural(number as u64, "finding", "findings")),
     };
