@@ -8,7 +8,7 @@ use super::build::{self, Counted, Facts};
 use super::{Depth, Mark, Observation, Observe, ReadError, Request};
 use crate::checkpoint::{self, Checkpoint, LoadError};
 use crate::report::Provider;
-use crate::state::catalog::{Catalog, OperatorEntry, StoreEntry};
+use crate::state::catalog::{Catalog, JOIN_STORES, OperatorEntry, StoreEntry};
 use crate::state::census::{Census, Counter, Method, Store};
 use crate::state::files::Target;
 use crate::state::lists::ListLayout;
@@ -16,14 +16,6 @@ use crate::state::rocks::MergeDelimiter;
 use crate::storage::Storage;
 use crate::task::{self, Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, PartitionId, UnixMillis};
-
-/// The stores of join formats 1 and 2 have their ids in the commit log in this order.
-const JOIN_STORE_ORDER: [&str; 4] = [
-    "left-keyToNumValues",
-    "left-keyWithIndexToValue",
-    "right-keyToNumValues",
-    "right-keyWithIndexToValue",
-];
 
 /// A checkpoint that can be read again and again; log entries already read are kept.
 #[derive(Debug)]
@@ -143,7 +135,7 @@ impl CheckpointReader {
 /// One job per partition in force.
 fn jobs<'a>(facts: &Facts<'_>, store: &'a Store, batch: BatchId) -> Vec<Job<'a>> {
     let ids = facts.checkpoint.state_ids(batch, store.operator);
-    let place = JOIN_STORE_ORDER.iter().position(|name| *name == store.name).unwrap_or(0);
+    let place = JOIN_STORES.iter().position(|name| *name == store.name).unwrap_or(0);
     (0..facts.partitions_to_read())
         .map(|partition| {
             let id = ids.and_then(|ids| ids.get(usize::try_from(partition).ok()?, place));

@@ -18,7 +18,7 @@ const MAX_SCHEMA: Bytes = Bytes(16 << 20);
 const MAX_MISSING: usize = 16;
 /// The stores of join formats 1 and 2, in the order of the ids in the commit log. No other
 /// operator has stores with a directory of their own.
-const JOIN_STORES: [&str; 4] = [
+pub const JOIN_STORES: [&str; 4] = [
     "left-keyToNumValues",
     "left-keyWithIndexToValue",
     "right-keyToNumValues",
