@@ -143,10 +143,15 @@ fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> R
             Role::Warning,
         )
     } else {
+        // What is not known may be the hottest.
+        let (verdict, role) = match distribution.unknown {
+            0 => ("Evenly spread", Role::Ok),
+            _ => ("Even where known", Role::Warning),
+        };
         let text = format!(
-            "Evenly spread: the largest, {id}, holds {share} of the {word}, {ratio_text} {times} the mean."
+            "{verdict}: the largest, {id}, holds {share} of the {word}, {ratio_text} {times} the mean."
         );
-        Row::of(text, Role::Ok)
+        Row::of(text, role)
     };
     if distribution.unknown > 0 {
         row.push(format!(" {} unknown.", format::count(distribution.unknown)), Role::HeatUnknown);
