@@ -9,7 +9,7 @@ use super::{Depth, Mark, Observation, Observe, ReadError, Request};
 use crate::checkpoint::{self, Checkpoint, LoadError};
 use crate::report::Provider;
 use crate::state::catalog::{Catalog, JOIN_STORES, OperatorEntry, StoreEntry};
-use crate::state::census::{Census, Counter, Method, Store};
+use crate::state::census::{Census, Counter, Method, Run, Store};
 use crate::state::files::Target;
 use crate::state::lists::ListLayout;
 use crate::state::rocks::MergeDelimiter;
@@ -108,8 +108,9 @@ impl CheckpointReader {
             .collect();
         let (done, counter) = (AtomicU64::new(0), Counter::default());
         let total = jobs.len() as u64;
+        let run = Run { method, cancel, counter: &counter };
         let results = task::map_parallel(&jobs, self.storage.workers(), cancel, |job| {
-            let census = job.store.census(job.partition, &job.target, method, cancel, &counter);
+            let census = job.store.census(job.partition, &job.target, run);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(Progress { done, total, rows: counter.rows() });
             census

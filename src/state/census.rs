@@ -57,6 +57,17 @@ pub enum Method {
     Exact,
 }
 
+/// A run over many partitions, which all of its workers share.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// How to count.
+    pub method: Method,
+    /// Gives the run up.
+    pub cancel: &'a Cancel,
+    /// Counts the rows seen, for progress.
+    pub counter: &'a Counter,
+}
+
 /// The count of one partition, and what was wrong on the way.
 #[derive(Debug, Clone)]
 pub struct Census {
@@ -150,15 +161,13 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
-        method: Method,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<Census, Cancelled> {
-        cancel.check()?;
+        run.cancel.check()?;
         if self.single_partition && partition.0 > 0 {
-            self.census_of_unused(partition, target, method, cancel, counter)
+            self.census_of_unused(partition, target, run)
         } else {
-            self.census_of_used(partition, target, method, cancel, counter)
+            self.census_of_used(partition, target, run)
         }
     }
 
@@ -168,11 +177,9 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
-        method: Method,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<Census, Cancelled> {
-        let mut census = self.census_of_used(partition, target, method, cancel, counter)?;
+        let mut census = self.census_of_used(partition, target, run)?;
         let absent = |fault: &StateFault| {
             matches!(fault.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
         };
@@ -182,7 +189,7 @@ impl Store {
             // The engine writes no version here after the one that a repartition left.
             let dir = files::Directory::read(&self.storage, &self.dir(partition)).ok();
             if let Some(left) = dir.and_then(|dir| dir.newest_snapshot(target.version)) {
-                rows = self.census_of_used(partition, &left, method, cancel, counter)?.report.rows;
+                rows = self.census_of_used(partition, &left, run)?.report.rows;
             }
         }
         if let Some(rows @ 1..) = rows {
@@ -198,9 +205,7 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
-        method: Method,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<Census, Cancelled> {
         let dir = match files::Directory::read(&self.storage, &self.dir(partition)) {
             Ok(dir) => dir,
@@ -211,7 +216,7 @@ impl Store {
         };
         let newest_changelog = dir.newest_changelog(target.version);
         let newest_file = dir.newest_file();
-        let census = self.count_in(&dir, partition, target, method, cancel, counter)?;
+        let census = self.count_in(&dir, partition, target, run)?;
         Ok(Census { newest_changelog, newest_file, ..census })
     }
 
@@ -221,15 +226,13 @@ impl Store {
         dir: &files::Directory,
         partition: PartitionId,
         target: &Target,
-        method: Method,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<Census, Cancelled> {
         let mut faults: Vec<StateFault> = Vec::new();
         let mut best: Option<Located> = None;
         let mut newest: Option<exact::Mapping> = None;
         for skip in 0..=MAX_FALLBACKS {
-            cancel.check()?;
+            run.cancel.check()?;
             let located = match dir.locate(&self.storage, target, self.kinds(), skip) {
                 Ok(located) => located,
                 Err(Some((file, kind))) => {
@@ -243,9 +246,9 @@ impl Store {
             }
             let result = match located.problem() {
                 Some((file, kind)) => Err(Bad::File(file, kind)),
-                None => match method {
+                None => match run.method {
                     Method::Snapshot => Ok(self.snapshot_count(&located)),
-                    Method::Exact => self.exact_count(&located, newest.as_ref(), cancel, counter),
+                    Method::Exact => self.exact_count(&located, newest.as_ref(), run),
                 },
             };
             match result {

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::ops::ControlFlow;
 
 use super::files::Located;
-use super::{Bad, Count, Counter, OVERLAY_BUDGET, Store};
+use super::{Bad, Count, OVERLAY_BUDGET, Run, Store};
 use crate::report::{FamilyCount, Grade};
 use crate::state::families::{Families, FamilyIndex};
 use crate::state::fault::FaultKind;
@@ -114,8 +114,7 @@ impl Store {
         &self,
         located: &Located,
         newest: Option<&Mapping>,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<(Count, Vec<FaultKind>), Bad> {
         let below = self.open_below(located)?;
         let own = located.metadata().map(|metadata| &metadata.column_family_mapping);
@@ -123,7 +122,7 @@ impl Store {
         let mut passes = 1;
         loop {
             let mut tally = Tally::new(self, &mapping);
-            match self.count_passes(located, below.as_ref(), passes, &mut tally, cancel, counter) {
+            match self.count_passes(located, below.as_ref(), passes, &mut tally, run) {
                 Ok(last_changed) => return Ok(tally.finish(last_changed)),
                 Err(Attempt::MorePasses) if passes < MAX_PASSES => passes *= 4,
                 Err(Attempt::MorePasses) => {
@@ -156,21 +155,20 @@ impl Store {
         below: Option<&RocksStore>,
         passes: u64,
         tally: &mut Tally,
-        cancel: &Cancel,
-        counter: &Counter,
+        run: Run<'_>,
     ) -> Result<Option<StateVersion>, Attempt> {
         let mut last_changed = None;
         for index in 0..passes {
             let pass = Pass { index, of: passes };
-            let mut overlay = self.overlay(located, pass, tally, cancel)?;
+            let mut overlay = self.overlay(located, pass, tally, run.cancel)?;
             last_changed = last_changed.max(overlay.last_changed());
             if let (Some(below), Some(metadata)) = (below, located.metadata()) {
                 let mut seen = 0;
                 let scanned = below.scan(metadata, |key, value| {
                     seen += 1;
                     if seen % STRIDE == 0 {
-                        counter.add(STRIDE);
-                        if cancel.is_cancelled() {
+                        run.counter.add(STRIDE);
+                        if run.cancel.is_cancelled() {
                             return ControlFlow::Break(());
                         }
                     }
@@ -183,8 +181,8 @@ impl Store {
                     ControlFlow::Continue(())
                 });
                 scanned.map_err(|bad| Attempt::Bad(bad_file(bad)))?;
-                counter.add(seen % STRIDE);
-                cancel.check().map_err(|c| Attempt::Bad(Bad::Cancelled(c)))?;
+                run.counter.add(seen % STRIDE);
+                run.cancel.check().map_err(|c| Attempt::Bad(Bad::Cancelled(c)))?;
             }
             for (key, elements) in overlay.drain() {
                 tally.count(&key, elements);
