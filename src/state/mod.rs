@@ -13,4 +13,5 @@ pub mod lists;
 mod logs;
 pub mod replay;
 pub mod rocks;
+pub mod row;
 pub mod schema;

@@ -1,0 +1,65 @@
+//! What a row holds: typed values that borrow from its bytes and its schema.
+
+use std::borrow::Cow;
+
+use super::types::{Field, IntervalUnits};
+
+/// One decoded value. Borrows from the row's bytes and from the schema.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// No value.
+    Null,
+    /// `boolean`
+    Boolean(bool),
+    /// `byte`, `short`, `integer` and `long`.
+    Integer(i64),
+    /// `float`
+    Float(f32),
+    /// `double`
+    Double(f64),
+    /// `decimal`: the unscaled value and the digits after the point.
+    Decimal {
+        /// The digits without the point.
+        unscaled: i128,
+        /// How many of them stand after the point.
+        scale: u8,
+    },
+    /// `string`. Bytes that are no UTF-8 make the value undecodable instead.
+    String(Cow<'a, str>),
+    /// `binary`
+    Binary(Cow<'a, [u8]>),
+    /// `date`: days since 1970-01-01.
+    Date(i32),
+    /// `timestamp`: microseconds since 1970-01-01T00:00:00Z.
+    Timestamp(i64),
+    /// `timestamp_ntz`: microseconds since 1970-01-01T00:00:00 of no zone.
+    TimestampNtz(i64),
+    /// `time`: nanoseconds of the day.
+    Time(i64),
+    /// Months.
+    YearMonthInterval(i32, IntervalUnits),
+    /// Microseconds.
+    DayTimeInterval(i64, IntervalUnits),
+    /// `interval`
+    CalendarInterval {
+        /// Months.
+        months: i32,
+        /// Days.
+        days: i32,
+        /// Microseconds.
+        micros: i64,
+    },
+    /// `variant`, as Spark's binary encoding has it.
+    Variant {
+        /// The value bytes.
+        value: Cow<'a, [u8]>,
+        /// The metadata bytes: the dictionary of keys.
+        metadata: Cow<'a, [u8]>,
+    },
+    /// A struct, or a whole row: its columns and their values, in order and of equal number.
+    Struct(&'a [Field], Vec<Value<'a>>),
+    /// An array.
+    Array(Vec<Value<'a>>),
+    /// A map's entries in stored order.
+    Map(Vec<(Value<'a>, Value<'a>)>),
+}
