@@ -1,7 +1,15 @@
 //! Rows of a state store: from bytes to typed values.
 //!
 //! [`types`] is Spark's type system as schema files write it, [`value`] what a row holds.
-//! Works on bytes and schemas; must not know files, stores or the terminal.
+//! [`view`] looks into the bytes of a row, [`unsafe_row`] makes values of them, [`key`]
+//! finds the columns of stored keys. Works on bytes and schemas; must not know files,
+//! stores or the terminal.
 
+mod calendar;
+pub mod key;
+pub mod render;
 pub mod types;
+pub mod unsafe_row;
 pub mod value;
+pub mod variant;
+pub mod view;

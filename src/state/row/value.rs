@@ -34,6 +34,21 @@ pub enum Value<'a> {
     Timestamp(i64),
     /// `timestamp_ntz`: microseconds since 1970-01-01T00:00:00 of no zone.
     TimestampNtz(i64),
+    /// `timestamp_ltz(7)` to `(9)`: microseconds since 1970-01-01T00:00:00Z, and nanoseconds
+    /// within the microsecond.
+    TimestampNanos {
+        /// Microseconds.
+        micros: i64,
+        /// 0 to 999.
+        nanos: u16,
+    },
+    /// `timestamp_ntz(7)` to `(9)`.
+    TimestampNtzNanos {
+        /// Microseconds.
+        micros: i64,
+        /// 0 to 999.
+        nanos: u16,
+    },
     /// `time`: nanoseconds of the day.
     Time(i64),
     /// Months.
@@ -62,4 +77,15 @@ pub enum Value<'a> {
     Array(Vec<Value<'a>>),
     /// A map's entries in stored order.
     Map(Vec<(Value<'a>, Value<'a>)>),
+}
+
+/// A key, value or list element that cannot be decoded: shown as hexadecimal bytes with the
+/// reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Undecodable<'a> {
+    /// What was expected and found, as a sentence.
+    pub reason: String,
+    /// All bytes of the key, value or element.
+    pub bytes: &'a [u8],
 }
