@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use crate::units::Bytes;
+
 /// A request to stop, shared by clones.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
@@ -46,6 +48,8 @@ pub struct Progress {
     pub total: u64,
     /// Rows seen so far, where rows are read.
     pub rows: u64,
+    /// Bytes of the files that have been read so far, where rows are read.
+    pub bytes: Bytes,
 }
 
 /// Applies `work` to every item on up to `workers` threads and returns the results in the

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{OperatorArg, ReadArgs};
 use super::exit::CliError;
-use super::number::count;
+use super::number::{bytes, count, float};
 use super::surroundings::{Stream, Surroundings};
 use super::text;
 use crate::reader::{Depth, Observation, Observe, Request};
@@ -106,6 +106,7 @@ struct Meter<'a> {
 struct MeterState<'a> {
     err: &'a mut (dyn Write + Send),
     wanted: bool,
+    began: Instant,
     next: Instant,
     shown: bool,
 }
@@ -113,8 +114,9 @@ struct MeterState<'a> {
 impl<'a> Meter<'a> {
     fn new(err: &'a mut (dyn Write + Send), kind: Stream) -> Self {
         let wanted = matches!(kind, Stream::Terminal { .. });
-        let next = Instant::now() + PATIENCE;
-        Self { state: Mutex::new(MeterState { err, wanted, next, shown: false }) }
+        let began = Instant::now();
+        let next = began + PATIENCE;
+        Self { state: Mutex::new(MeterState { err, wanted, began, next, shown: false }) }
     }
 
     fn show(&self, progress: Progress) {
@@ -127,7 +129,8 @@ impl<'a> Meter<'a> {
         state.next = now + UPDATE;
         state.shown = true;
         // Progress is a courtesy: a closed standard error is no reason to stop.
-        let _ = write!(state.err, "\r\x1b[K{}", line(progress));
+        let line = line(progress, now - state.began);
+        let _ = write!(state.err, "\r\x1b[K{line}");
         let _ = state.err.flush();
     }
 
@@ -140,19 +143,37 @@ impl<'a> Meter<'a> {
     }
 }
 
-fn line(progress: Progress) -> String {
-    let mut line = format!(
-        "reading: {} of {} partitions",
-        count(progress.done),
-        count(progress.total.max(progress.done))
-    );
+/// `reading 12 of 200 partitions  3,000,000 rows  41 MB  1.2 M rows/s  9 s left`.
+fn line(progress: Progress, elapsed: Duration) -> String {
+    let total = progress.total.max(progress.done);
+    let mut parts =
+        vec![format!("reading {} of {} partitions", count(progress.done), count(total))];
     if progress.rows > 0 {
-        line.push_str(", ");
-        line.push_str(&count(progress.rows));
-        line.push_str(" rows");
+        parts.push(format!("{} rows", count(progress.rows)));
     }
-    line.push_str("   Ctrl-C gives up");
-    line
+    if progress.bytes.0 > 0 {
+        parts.push(bytes(progress.bytes));
+    }
+    let seconds = elapsed.as_secs_f64();
+    if progress.rows > 0 && seconds > 0.0 {
+        parts.push(format!("{} rows/s", rounded(float(progress.rows) / seconds)));
+    }
+    if progress.done > 0 {
+        // By partitions: how many rows the others have is not known.
+        let left = seconds * float(total - progress.done) / float(progress.done);
+        parts.push(format!("{left:.0} s left"));
+    }
+    parts.push("Ctrl-C stops".to_owned());
+    parts.join("  ")
+}
+
+/// `1.2 M`, `81 k`, `812`.
+fn rounded(value: f64) -> String {
+    match value {
+        million if million >= 999_500.0 => format!("{:.1} M", million / 1e6),
+        thousand if thousand >= 1000.0 => format!("{:.0} k", thousand / 1e3),
+        small => format!("{small:.0}"),
+    }
 }
 
 #[cfg(test)]
@@ -187,8 +208,20 @@ mod tests {
     }
 
     #[test]
+    fn progress_has_a_rate_and_the_time_left() {
+        let bytes = crate::units::Bytes(41_000_000);
+        let progress = Progress { done: 50, total: 200, rows: 3_000_000, bytes };
+        // 3 M rows in 4 s; 150 partitions at 50 in 4 s take 12 s.
+        let line = line(progress, Duration::from_secs(4));
+        let expected =
+            "reading 50 of 200 partitions  3,000,000 rows  41 MB  750 k rows/s  12 s left";
+        assert_eq!(line, format!("{expected}  Ctrl-C stops"));
+        assert_eq!(rounded(1_234_567.0), "1.2 M");
+    }
+
+    #[test]
     fn the_meter_is_silent_before_its_time_and_off_a_terminal() {
-        let progress = Progress { done: 12, total: 200, rows: 3_000_000 };
+        let progress = Progress { done: 12, total: 200, rows: 3_000_000, ..Progress::default() };
         let mut quiet = Vec::new();
         let meter = Meter::new(&mut quiet, Stream::Terminal { columns: 80 });
         meter.show(progress);
@@ -201,8 +234,10 @@ mod tests {
         meter.show(progress);
         meter.show(progress);
         meter.finish();
-        let expected = "\r\x1b[Kreading: 12 of 200 partitions, 3,000,000 rows   Ctrl-C gives up";
-        assert_eq!(String::from_utf8(late).unwrap(), format!("{expected}\r\x1b[K"));
+        let shown = String::from_utf8(late).unwrap();
+        assert!(shown.starts_with("\r\x1b[Kreading 12 of 200 partitions  3,000,000 rows  "));
+        assert!(shown.ends_with("  Ctrl-C stops\r\x1b[K"));
+        assert_eq!(shown.matches("reading").count(), 1, "updates are a while apart");
 
         let mut piped = Vec::new();
         let meter = Meter::new(&mut piped, Stream::Pipe);

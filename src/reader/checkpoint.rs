@@ -5,30 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::build::{self, Counted, Facts};
+use super::session::{self, Job, Wanted};
 use super::{Depth, Mark, Observation, Observe, ReadError, Request};
 use crate::checkpoint::{self, Checkpoint, LoadError};
-use crate::report::Provider;
-use crate::state::catalog::{Catalog, JOIN_STORES, OperatorEntry, StoreEntry};
-use crate::state::census::{Census, Counter, Method, Run, Store};
-use crate::state::files::Target;
-use crate::state::lists::ListLayout;
-use crate::state::rocks::MergeDelimiter;
+use crate::state::catalog::Catalog;
+use crate::state::census::{Census, Method};
+use crate::state::store::{Counter, Run};
 use crate::storage::Storage;
 use crate::task::{self, Cancel, Cancelled, Progress};
-use crate::units::{BatchId, OperatorId, PartitionId, UnixMillis};
+use crate::units::UnixMillis;
 
 /// A checkpoint that can be read again and again; log entries already read are kept.
 #[derive(Debug)]
 pub struct CheckpointReader {
     storage: Storage,
     last: Mutex<Option<Checkpoint>>,
-}
-
-/// One partition of one store to count.
-struct Job<'a> {
-    store: &'a Store,
-    partition: PartitionId,
-    target: Target,
 }
 
 impl CheckpointReader {
@@ -56,40 +47,6 @@ impl CheckpointReader {
         Ok(checkpoint)
     }
 
-    /// The stores of all operators, ready to be counted; none for a provider that is not read.
-    fn stores(&self, facts: &Facts<'_>) -> Vec<Store> {
-        let (Some(confs), Some(provider)) = (facts.confs(), facts.provider()) else {
-            return Vec::new();
-        };
-        if provider == Provider::Other {
-            return Vec::new();
-        }
-        let delimiter = match confs.merge_operator_version() {
-            2.. => MergeDelimiter::Nothing,
-            _ => MergeDelimiter::Comma,
-        };
-        let lists = ListLayout { delimiter, checksums: confs.row_checksum() };
-        let operators = facts.catalog.operators.iter();
-        operators
-            .flat_map(|operator| operator.stores.iter().map(move |store| (operator, store)))
-            .map(|(operator, store)| Store {
-                storage: self.storage.clone(),
-                operator: operator.id,
-                name: store.name.clone(),
-                provider,
-                lists,
-                families: store.families.clone(),
-                schema_families: store
-                    .schema
-                    .iter()
-                    .flat_map(|schema| &schema.families)
-                    .map(|family| family.name.clone())
-                    .collect(),
-                single_partition: store.single_partition,
-            })
-            .collect()
-    }
-
     /// Counts every partition that was asked for, on several threads.
     fn count(
         &self,
@@ -100,19 +57,19 @@ impl CheckpointReader {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Vec<Counted>, ReadError> {
         let Some(batch) = facts.batch else { return Ok(Vec::new()) };
-        let stores = self.stores(facts);
+        let (stores, wanted) = (session::stores(&self.storage, facts), wanted(request));
         let jobs: Vec<Job<'_>> = stores
             .iter()
-            .filter(|store| wanted(request, store.operator, &store.name))
-            .flat_map(|store| jobs(facts, store, batch))
+            .filter(|store| wanted.has(store.operator, &store.name))
+            .flat_map(|store| session::jobs(facts, store, batch))
             .collect();
         let (done, counter) = (AtomicU64::new(0), Counter::default());
         let total = jobs.len() as u64;
-        let run = Run { method, cancel, counter: &counter };
+        let run = Run { cancel, counter: &counter };
         let results = task::map_parallel(&jobs, self.storage.workers(), cancel, |job| {
-            let census = job.store.census(job.partition, &job.target, run);
+            let census = job.store.census(job.partition, &job.target, method, run);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(Progress { done, total, rows: counter.rows() });
+            progress(Progress { done, total, rows: counter.rows(), bytes: counter.bytes() });
             census
         });
         let results: Option<Result<Vec<Census>, Cancelled>> = results
@@ -133,77 +90,8 @@ impl CheckpointReader {
     }
 }
 
-/// One job per partition in force.
-fn jobs<'a>(facts: &Facts<'_>, store: &'a Store, batch: BatchId) -> Vec<Job<'a>> {
-    let ids = facts.checkpoint.state_ids(batch, store.operator);
-    let place = JOIN_STORES.iter().position(|name| *name == store.name).unwrap_or(0);
-    (0..facts.partitions_to_read())
-        .map(|partition| {
-            let id = ids.and_then(|ids| ids.get(usize::try_from(partition).ok()?, place));
-            let target = Target { version: batch.version(), id: id.map(str::to_owned) };
-            Job { store, partition: PartitionId(partition), target }
-        })
-        .collect()
-}
-
-fn wanted(request: &Request, operator: OperatorId, store: &str) -> bool {
-    request.operator.is_none_or(|wanted| wanted == operator)
-        && request.store.as_deref().is_none_or(|wanted| wanted == store)
-}
-
-/// Refuses an operator or store that the batch does not have, naming those it has.
-fn check_request(request: &Request, operators: &[OperatorEntry]) -> Result<(), ReadError> {
-    let list = |names: Vec<String>| match names.as_slice() {
-        [] => "none".to_owned(),
-        names => names.join(", "),
-    };
-    let chosen: Vec<&OperatorEntry> = operators
-        .iter()
-        .filter(|operator| request.operator.is_none_or(|wanted| wanted == operator.id))
-        .collect();
-    if let (Some(wanted), []) = (request.operator, chosen.as_slice()) {
-        let have = operators.iter().map(|operator| format!("{} ({})", operator.id, operator.name));
-        return Err(ReadError::NoSuchStore(format!(
-            "there is no operator {wanted}; the stateful operators are: {}",
-            list(have.collect())
-        )));
-    }
-    let stores: Vec<&StoreEntry> = chosen.iter().flat_map(|operator| &operator.stores).collect();
-    match &request.store {
-        Some(wanted) if !stores.iter().any(|store| store.name == *wanted) => {
-            let mut have: Vec<String> = stores.iter().map(|store| store.name.clone()).collect();
-            have.dedup();
-            Err(ReadError::NoSuchStore(format!(
-                "there is no store {wanted:?}; the stores are: {}",
-                list(have)
-            )))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The batch to look at, refused when its result cannot be there.
-fn choose_batch(
-    checkpoint: &Checkpoint,
-    wanted: Option<BatchId>,
-) -> Result<Option<BatchId>, ReadError> {
-    let Some(wanted) = wanted else { return Ok(checkpoint.last_committed()) };
-    if checkpoint.is_committed(wanted) {
-        return Ok(Some(wanted));
-    }
-    let committed: Vec<BatchId> = checkpoint.committed_batches().collect();
-    let have = match (committed.first(), committed.last()) {
-        (Some(first), Some(last)) => {
-            format!("the retained committed batches are {first} to {last}")
-        }
-        _ => "no batch is committed".to_owned(),
-    };
-    let problem = if checkpoint.planned_batches().any(|batch| batch == wanted) {
-        format!("batch {wanted} is planned but not committed, so it has no result")
-    } else {
-        format!("batch {wanted} is not in the logs")
-    };
-    Err(ReadError::NoSuchBatch(format!("{problem}; {have}")))
+fn wanted(request: &Request) -> Wanted<'_> {
+    Wanted { operator: request.operator, store: request.store.as_deref() }
 }
 
 impl Observe for CheckpointReader {
@@ -223,10 +111,10 @@ impl Observe for CheckpointReader {
     ) -> Result<Observation, ReadError> {
         let (started, observed_at) = (Instant::now(), UnixMillis::from(SystemTime::now()));
         let checkpoint = self.load(cancel)?;
-        let batch = choose_batch(&checkpoint, request.batch)?;
+        let batch = session::choose_batch(&checkpoint, request.batch)?;
         let catalog =
             batch.map(|batch| Catalog::read(&self.storage, &checkpoint, batch)).unwrap_or_default();
-        check_request(request, &catalog.operators)?;
+        wanted(request).check(&catalog.operators)?;
         let facts = Facts::new(self.storage.address(), &self.storage, &checkpoint, &catalog, batch);
         let counted = match request.depth {
             Depth::Logs => None,

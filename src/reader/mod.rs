@@ -3,6 +3,7 @@
 
 mod build;
 mod checkpoint;
+mod session;
 
 use std::sync::Arc;
 

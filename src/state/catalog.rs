@@ -45,6 +45,11 @@ pub struct StoreEntry {
     pub name: String,
     /// Its schema; `None` when no schema file is readable.
     pub schema: Option<StoreSchema>,
+    /// Schemas from before it that rows may still be written in (Avro encoding only), oldest first.
+    pub older_schemas: Vec<StoreSchema>,
+    /// Columns of the key that make up the prefix in prefix scans, as operator metadata has it;
+    /// for stores without families. `None` without operator metadata.
+    pub prefix_columns: Option<u32>,
     /// What kind of families it has.
     pub families: Families,
     /// Whether the operator has no grouping key and so uses partition 0 alone.
@@ -81,12 +86,12 @@ impl Catalog {
                 });
             }
             catalog.faults.extend(lookup.faults);
+            let metadata = lookup.metadata.as_ref();
             let mut stores: Vec<StoreEntry> = Vec::new();
-            for name in store_names(storage, *id, lookup.metadata.as_ref()) {
-                let schema = match read_schema(storage, *id, &name, lookup.metadata.as_ref(), batch)
-                {
+            for name in store_names(storage, *id, metadata) {
+                let mut read = |file: String| match read_schema(storage, &file) {
                     Ok(schema) => Some(schema),
-                    Err((file, reason)) => {
+                    Err(reason) => {
                         catalog.state_faults.push(StateFault {
                             operator: *id,
                             store: name.clone(),
@@ -98,7 +103,10 @@ impl Catalog {
                         None
                     }
                 };
-                stores.push(store_entry(name, schema, lookup.metadata.as_ref()));
+                let mut files = schema_files(storage, *id, &name, metadata, batch);
+                let schema = files.pop().and_then(&mut read);
+                let older = files.into_iter().filter_map(read).collect();
+                stores.push(store_entry(name, schema, older, metadata));
             }
             let named = lookup.metadata.map(|metadata| metadata.name);
             let name_inferred = named.is_none();
@@ -130,8 +138,12 @@ fn missing_operators(present: &[OperatorId]) -> impl Iterator<Item = StateFault>
 fn store_entry(
     name: String,
     schema: Option<StoreSchema>,
+    older_schemas: Vec<StoreSchema>,
     metadata: Option<&OperatorMetadata>,
 ) -> StoreEntry {
+    let stores = metadata.iter().flat_map(|metadata| &metadata.stores);
+    let prefix_columns =
+        stores.filter(|store| store.name == name).map(|store| store.prefix_columns).next();
     let properties = metadata.and_then(|metadata| metadata.properties.as_ref());
     let families: Vec<&str> =
         schema.iter().flat_map(|s| &s.families).map(|family| family.name.as_str()).collect();
@@ -141,7 +153,7 @@ fn store_entry(
         .as_ref()
         .and_then(StoreSchema::main_family)
         .is_some_and(|family| family.key_columns().is_empty());
-    StoreEntry { name, schema, families, single_partition }
+    StoreEntry { name, schema, older_schemas, prefix_columns, families, single_partition }
 }
 
 /// From the metadata, else from the directories of partition 0.
@@ -166,52 +178,45 @@ fn store_names(
     if stores.is_empty() { vec![DEFAULT.to_owned()] } else { stores }
 }
 
-/// The schema of a store, or the file at fault and why.
-fn read_schema(
-    storage: &Storage,
-    operator: OperatorId,
-    store: &str,
-    metadata: Option<&OperatorMetadata>,
-    batch: BatchId,
-) -> Result<StoreSchema, (String, String)> {
-    let file = schema_file(storage, operator, store, metadata, batch);
-    let bytes = storage.read(&file, MAX_SCHEMA).map_err(|error| {
-        let reason = if error.is_not_found() {
+/// The schema in a file, or why it cannot be read.
+fn read_schema(storage: &Storage, file: &str) -> Result<StoreSchema, String> {
+    let bytes = storage.read(file, MAX_SCHEMA).map_err(|error| {
+        if error.is_not_found() {
             "expected the store's schema file, found nothing".to_owned()
         } else {
             error.to_string()
-        };
-        (file.clone(), reason)
+        }
     })?;
-    StoreSchema::parse(&bytes).map_err(|reason| (file, reason))
+    StoreSchema::parse(&bytes)
 }
 
-/// The newest schema file v3 that the metadata names or that is not younger than the batch,
-/// else where v1 and v2 are kept.
-fn schema_file(
+/// The schema files of a store that rows may be written in, oldest first: those of format v3 that
+/// the metadata names, else the newest that is not younger than the batch, else where v1 and v2
+/// are kept.
+fn schema_files(
     storage: &Storage,
     operator: OperatorId,
     store: &str,
     metadata: Option<&OperatorMetadata>,
     batch: BatchId,
-) -> String {
+) -> Vec<String> {
     let dir = format!("state/{operator}/_stateSchema/{store}");
-    let named = metadata
-        .and_then(|metadata| metadata.stores.iter().find(|entry| entry.name == store))
-        .and_then(|entry| entry.schema_files.iter().max_by_key(|name| written_by(name)).cloned());
-    let found = || {
-        let entries = storage.names(&dir).unwrap_or_default();
-        entries
-            .into_iter()
-            .map(|name| name.name)
-            .filter(|name| written_by(name).is_some_and(|at| at <= batch.0))
-            .max_by_key(|name| written_by(name))
-    };
-    match named.or_else(found) {
+    let entry =
+        metadata.and_then(|metadata| metadata.stores.iter().find(|entry| entry.name == store));
+    let mut named: Vec<&String> = entry.iter().flat_map(|entry| &entry.schema_files).collect();
+    if !named.is_empty() {
+        named.sort_by_key(|name| written_by(name));
+        return named.into_iter().map(|name| format!("{dir}/{name}")).collect();
+    }
+    let names = storage.names(&dir).unwrap_or_default().into_iter().map(|name| name.name);
+    let found = names
+        .filter(|name| written_by(name).is_some_and(|at| at <= batch.0))
+        .max_by_key(|name| written_by(name));
+    vec![match found {
         Some(name) => format!("{dir}/{name}"),
         None if store == DEFAULT => format!("state/{operator}/0/_metadata/schema"),
         None => format!("state/{operator}/0/{store}/_metadata/schema"),
-    }
+    }]
 }
 
 /// The batch in the name of a schema file, `<N>_<uuid>`.
@@ -260,7 +265,7 @@ mod tests {
             value_schema_id: 0,
         };
         let schema = StoreSchema { version: 2, families: vec![family] };
-        store_entry(name.into(), Some(schema), None)
+        store_entry(name.into(), Some(schema), Vec::new(), None)
     }
 
     #[test]

@@ -1,52 +1,23 @@
 //! Counts one store, partition by partition.
 //!
 //! The cheap way reads a listing, the sizes of the files that make up the version and the
-//! newest snapshot's own count. The exact way opens that snapshot, replays what came after
-//! and counts keys. Where a file is bad, the next older snapshot is tried, as Spark 4.2+
-//! does; what was bad is reported either way.
+//! newest snapshot's own count. The exact way walks over all rows and counts keys.
 
-mod exact;
-mod files;
+mod tally;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::families::{DEFAULT, Families};
-use super::fault::{FaultKind, Outcome, StateFault};
-use super::files::{FileKind, Target};
-use super::lists::ListLayout;
-use crate::report::{FamilyCount, Grade, PartitionReport, Provider};
-use crate::storage::Storage;
-use crate::task::{Cancel, Cancelled};
-use crate::units::{Bytes, OperatorId, PartitionId, StateVersion};
+use super::directory::{Directory, Located};
+use super::families::DEFAULT;
+use super::fault::{FaultKind, StateFault};
+use super::files::Target;
+use super::store::{Run, Store};
+use super::walk::Walker;
+use crate::report::{FamilyCount, Grade, PartitionReport};
+use crate::task::Cancelled;
+use crate::units::{Bytes, PartitionId, StateVersion};
 
-use self::files::Located;
-
-/// Memory for the changes of one partition, per worker.
-const OVERLAY_BUDGET: Bytes = Bytes(48 << 20);
-/// Older snapshots tried after a bad one.
-const MAX_FALLBACKS: usize = 8;
-
-/// One store of one operator and all that is needed to read it.
-#[derive(Debug, Clone)]
-pub struct Store {
-    /// The checkpoint's files.
-    pub storage: Storage,
-    /// The operator.
-    pub operator: OperatorId,
-    /// The store's name, `default` or one of a join's four.
-    pub name: String,
-    /// Whose files these are.
-    pub provider: Provider,
-    /// How list values are laid out.
-    pub lists: ListLayout,
-    /// What kind of families it has.
-    pub families: Families,
-    /// The families that its schema file lists; a store need not have created each.
-    pub schema_families: Vec<String>,
-    /// Whether only partition 0 is used: a global limit, an aggregate without keys.
-    pub single_partition: bool,
-}
+use self::tally::Tally;
 
 /// How to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,17 +26,6 @@ pub enum Method {
     Snapshot,
     /// By opening the store and replaying.
     Exact,
-}
-
-/// A run over many partitions, which all of its workers share.
-#[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
-    /// How to count.
-    pub method: Method,
-    /// Gives the run up.
-    pub cancel: &'a Cancel,
-    /// Counts the rows seen, for progress.
-    pub counter: &'a Counter,
 }
 
 /// The count of one partition, and what was wrong on the way.
@@ -79,22 +39,6 @@ pub struct Census {
     pub newest_file: Option<StateVersion>,
     /// What was wrong.
     pub faults: Vec<StateFault>,
-}
-
-/// Rows counted so far by all workers, for progress.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds rows.
-    pub fn add(&self, rows: u64) {
-        self.0.fetch_add(rows, Ordering::Relaxed);
-    }
-
-    /// Rows so far.
-    pub fn rows(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// Keys by family, and where they come from.
@@ -135,24 +79,6 @@ impl Count {
 }
 
 impl Store {
-    /// The store's directory in a partition, relative to the checkpoint. The store called
-    /// `default` has no directory level of its own.
-    pub fn dir(&self, partition: PartitionId) -> String {
-        let Self { operator, name, .. } = self;
-        if name == DEFAULT {
-            format!("state/{operator}/{partition}")
-        } else {
-            format!("state/{operator}/{partition}/{name}")
-        }
-    }
-
-    fn kinds(&self) -> (FileKind, FileKind) {
-        match self.provider {
-            Provider::Hdfs => (FileKind::Snapshot, FileKind::Delta),
-            Provider::Rocksdb | Provider::Other => (FileKind::Zip, FileKind::Changelog),
-        }
-    }
-
     /// Counts `partition` at the version wanted.
     ///
     /// # Errors
@@ -161,13 +87,14 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
+        method: Method,
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
         run.cancel.check()?;
         if self.single_partition && partition.0 > 0 {
-            self.census_of_unused(partition, target, run)
+            self.census_of_unused(partition, target, method, run)
         } else {
-            self.census_of_used(partition, target, run)
+            self.census_of_used(partition, target, method, run)
         }
     }
 
@@ -177,9 +104,10 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
+        method: Method,
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
-        let mut census = self.census_of_used(partition, target, run)?;
+        let mut census = self.census_of_used(partition, target, method, run)?;
         let absent = |fault: &StateFault| {
             matches!(fault.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
         };
@@ -187,9 +115,9 @@ impl Store {
         if rows.is_none() && census.faults.iter().all(absent) {
             census = finish(partition, None, Count::empty(), Vec::new());
             // The engine writes no version here after the one that a repartition left.
-            let dir = files::Directory::read(&self.storage, &self.dir(partition)).ok();
+            let dir = Directory::read(&self.storage, &self.dir(partition)).ok();
             if let Some(left) = dir.and_then(|dir| dir.newest_snapshot(target.version)) {
-                rows = self.census_of_used(partition, &left, run)?.report.rows;
+                rows = self.census_of_used(partition, &left, method, run)?.report.rows;
             }
         }
         if let Some(rows @ 1..) = rows {
@@ -205,9 +133,10 @@ impl Store {
         &self,
         partition: PartitionId,
         target: &Target,
+        method: Method,
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
-        let dir = match files::Directory::read(&self.storage, &self.dir(partition)) {
+        let dir = match Directory::read(&self.storage, &self.dir(partition)) {
             Ok(dir) => dir,
             Err((file, kind)) => {
                 let fault = self.fault(partition, file, kind);
@@ -216,68 +145,31 @@ impl Store {
         };
         let newest_changelog = dir.newest_changelog(target.version);
         let newest_file = dir.newest_file();
-        let census = self.count_in(&dir, partition, target, run)?;
+        let census = self.count_in(&dir, partition, target, method, run)?;
         Ok(Census { newest_changelog, newest_file, ..census })
     }
 
-    /// Tries one way after the other to put the version together, newest snapshot first.
     fn count_in(
         &self,
-        dir: &files::Directory,
+        dir: &Directory,
         partition: PartitionId,
         target: &Target,
+        method: Method,
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
-        let mut faults: Vec<StateFault> = Vec::new();
-        let mut best: Option<Located> = None;
-        let mut newest: Option<exact::Mapping> = None;
-        for skip in 0..=MAX_FALLBACKS {
-            run.cancel.check()?;
-            let located = match dir.locate(&self.storage, target, self.kinds(), skip) {
-                Ok(located) => located,
-                Err(Some((file, kind))) => {
-                    faults.push(self.fault(partition, file, kind));
-                    break;
-                }
-                Err(None) => break,
-            };
-            if let Some(metadata) = located.metadata() {
-                newest.get_or_insert_with(|| metadata.column_family_mapping.clone());
+        let mut tally = Tally::new(self);
+        let mut walker = Walker::new(self, run);
+        let way = self.first_way(dir, partition, target, run, |located, newest| match method {
+            Method::Snapshot => Ok(self.snapshot_count(located)),
+            Method::Exact => {
+                let last_changed = walker.attempt(located, newest, &mut tally)?;
+                Ok(std::mem::replace(&mut tally, Tally::new(self)).finish(last_changed))
             }
-            let result = match located.problem() {
-                Some((file, kind)) => Err(Bad::File(file, kind)),
-                None => match run.method {
-                    Method::Snapshot => Ok(self.snapshot_count(&located)),
-                    Method::Exact => self.exact_count(&located, newest.as_ref(), run),
-                },
-            };
-            match result {
-                Ok((count, oddities)) => {
-                    let from = located.snapshot_version().unwrap_or(StateVersion(0));
-                    for fault in &mut faults {
-                        fault.outcome = Outcome::Recovered(from);
-                    }
-                    faults.extend(oddities.into_iter().map(|kind| StateFault {
-                        outcome: Outcome::Harmless,
-                        ..self.fault(partition, dir.path.clone(), kind)
-                    }));
-                    let count = count.with_schema_families(self);
-                    return Ok(finish(partition, Some(&located), count, faults));
-                }
-                Err(Bad::Cancelled(cancelled)) => return Err(cancelled),
-                Err(Bad::File(file, kind)) => {
-                    let in_log =
-                        matches!(kind, FaultKind::Log(_)) || located.logs().any(|log| log == file);
-                    faults.push(self.fault(partition, file, kind));
-                    best.get_or_insert(located);
-                    // Every older snapshot needs this log too.
-                    if in_log {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(finish(partition, best.as_ref(), Count::unknown(), faults))
+        })?;
+        run.counter.add_bytes(way.located.as_ref().map_or(Bytes(0), Located::bytes));
+        let count =
+            way.result.map_or_else(Count::unknown, |count| count.with_schema_families(self));
+        Ok(finish(partition, way.located.as_ref(), count, way.faults))
     }
 
     /// The newest snapshot's own count. HDFS snapshots have none.
@@ -311,17 +203,6 @@ impl Store {
         };
         (Count { rows, grade, families, last_changed: None }, oddities)
     }
-
-    fn fault(&self, partition: PartitionId, file: String, kind: FaultKind) -> StateFault {
-        StateFault {
-            operator: self.operator,
-            store: self.name.clone(),
-            partition: Some(partition),
-            file,
-            kind,
-            outcome: Outcome::Lost,
-        }
-    }
 }
 
 fn finish(
@@ -343,10 +224,4 @@ fn finish(
         last_changed: count.last_changed,
     };
     Census { report, newest_changelog: None, newest_file: None, faults }
-}
-
-/// Why a way to put the version together did not lead to a count.
-enum Bad {
-    File(String, FaultKind),
-    Cancelled(Cancelled),
 }

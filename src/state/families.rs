@@ -90,6 +90,9 @@ impl Families {
     }
 }
 
+/// The ids of a store's column families by name; empty for a store without any.
+pub type Mapping = BTreeMap<String, u16>;
+
 /// Finds the family of a raw key.
 #[derive(Debug, Clone)]
 pub enum FamilyIndex {
@@ -103,7 +106,7 @@ pub enum FamilyIndex {
 impl FamilyIndex {
     /// From a snapshot's mapping of names to ids. Also returns the names, in the order of
     /// the positions that [`Self::position`] gives.
-    pub fn new(mapping: &BTreeMap<String, u16>) -> (Self, Vec<String>) {
+    pub fn new(mapping: &Mapping) -> (Self, Vec<String>) {
         if mapping.is_empty() {
             return (Self::Single, vec![DEFAULT.to_owned()]);
         }

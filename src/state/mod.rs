@@ -1,17 +1,24 @@
 //! State stores: which files make up a version, and what is in them.
 //!
-//! A [`census::Store`] knows one store of one operator and counts it partition by
-//! partition, from a snapshot's own count or exactly. Must not know the terminal.
+//! A [`store::Store`] knows one store of one operator. It is counted partition by partition
+//! ([`census`]) or walked over row by row ([`walk`]). Must not know the terminal.
 
 pub mod catalog;
 pub mod census;
 pub mod codec;
+mod directory;
 pub mod families;
 pub mod fault;
 pub mod files;
+pub mod grouping;
+pub mod hash;
 pub mod lists;
 mod logs;
+pub mod merge;
+pub mod placement;
 pub mod replay;
 pub mod rocks;
 pub mod row;
 pub mod schema;
+pub mod store;
+pub mod walk;

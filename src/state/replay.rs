@@ -11,13 +11,14 @@ use std::io::{self, Read};
 use std::ops::Bound;
 
 // Its default hasher is several times faster than the standard one on short keys, and every
-// key of a store is looked up.
+// record of every log is looked up.
 use hashbrown::HashMap;
 
+use super::merge::Merge;
 use super::rocks::changelog::{Reader, Record};
 use crate::units::{Bytes, StateVersion};
 
-/// What an entry costs besides its key: the map's slot and the allocation.
+/// What an entry costs besides its key and value: the map's slot and the allocations.
 const ENTRY_OVERHEAD: u64 = 80;
 /// Bytes of checksum before the key of a delete, when rows carry checksums.
 const DELETE_CHECKSUM: usize = 4;
@@ -40,33 +41,57 @@ impl Pass {
     }
 }
 
-/// How many elements a value has: 1 for a plain value, the length of a list. `None` for a
-/// value that should be a list and is none.
-pub type Elements = Option<u64>;
+/// What is kept of a value while logs are replayed: all of it, or only what a count needs.
+pub trait Keep {
+    /// What is kept.
+    type Kept: 'static;
 
-fn sum(a: Elements, b: Elements) -> Elements {
-    a?.checked_add(b?)
+    /// Takes what is needed from the value of `key`. A merge's operand is taken in the same way.
+    fn keep(&self, key: &[u8], value: &[u8]) -> Self::Kept;
+
+    /// What is left when `newer` is merged into `older`.
+    fn append(&self, older: Self::Kept, newer: Self::Kept) -> Self::Kept;
+
+    /// Memory that a kept value has outside of itself.
+    fn cost(kept: &Self::Kept) -> Bytes;
 }
 
 /// What is left of the changes to one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<T> {
     /// The key has this value now, whatever lies below.
-    Put(Elements),
+    Put(T),
     /// The key is gone.
     Delete,
     /// This is appended to whatever lies below.
-    Merge(Elements),
+    Merge(T),
+}
+
+/// How records are taken from a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Intake {
+    /// Whether rows carry checksums, which then wrap the keys of deletes and the ends of ranges.
+    pub checksums: bool,
+    /// Which keys are taken.
+    pub pass: Pass,
+    /// Memory that the overlay may grow to.
+    pub budget: Bytes,
 }
 
 /// The changes of one pass.
-#[derive(Debug, Default)]
-pub struct Overlay {
-    changes: HashMap<Box<[u8]>, Change>,
+#[derive(Debug)]
+pub struct Overlay<T> {
+    changes: HashMap<Box<[u8]>, Change<T>>,
     /// Ranges removed from the store below, disjoint: start (inclusive) to end (exclusive).
     removed: BTreeMap<Box<[u8]>, Box<[u8]>>,
     bytes: u64,
     last_changed: Option<StateVersion>,
+}
+
+impl<T> Default for Overlay<T> {
+    fn default() -> Self {
+        Self { changes: HashMap::new(), removed: BTreeMap::new(), bytes: 0, last_changed: None }
+    }
 }
 
 /// Why a log could not be taken into the overlay.
@@ -84,78 +109,47 @@ impl From<io::Error> for ReplayError {
     }
 }
 
-impl Overlay {
+impl<T> Overlay<T> {
     /// Takes in the records of one log, in order. `version` is the one that a changelog or
     /// delta makes; `None` for a full snapshot, whose records are no changes.
     ///
-    /// `elements` counts the elements of a value, given its key and value.
-    ///
     /// # Errors
     /// When the file is damaged or the budget exceeded.
-    pub fn apply<R: Read>(
+    pub fn apply<R: Read, K: Keep<Kept = T>>(
         &mut self,
         reader: &mut Reader<R>,
         version: Option<StateVersion>,
-        checksums: bool,
-        pass: Pass,
-        budget: Bytes,
-        elements: impl Fn(&[u8], &[u8]) -> Elements,
+        intake: Intake,
+        keep: &K,
     ) -> Result<(), ReplayError> {
         while let Some(record) = reader.record()? {
             self.last_changed = self.last_changed.max(version);
             match record {
                 Record::Put { key, value } => {
-                    if pass.covers(key) {
-                        self.set(key, Change::Put(elements(key, value)));
+                    if intake.pass.covers(key) {
+                        self.set::<K>(key, Change::Put(keep.keep(key, value)));
                     }
                 }
                 Record::Delete { key } => {
-                    let key =
-                        if checksums { key.get(DELETE_CHECKSUM..).unwrap_or(key) } else { key };
-                    if pass.covers(key) {
-                        self.set(key, Change::Delete);
+                    let key = deleted_key(key, intake.checksums);
+                    if intake.pass.covers(key) {
+                        self.set::<K>(key, Change::Delete);
                     }
                 }
                 Record::Merge { key, value } => {
-                    if pass.covers(key) {
-                        self.merge(key, elements(key, value));
+                    if intake.pass.covers(key) {
+                        self.merge(key, keep.keep(key, value), keep);
                     }
                 }
                 Record::DeleteRange { start, end } => {
-                    let end = if checksums { unwrap_checksum(end) } else { end };
-                    self.remove_range(start, end);
+                    self.remove_range(start, range_end(end, intake.checksums));
                 }
             }
-            if self.bytes > budget.0 {
+            if self.bytes > intake.budget.0 {
                 return Err(ReplayError::OverBudget);
             }
         }
         Ok(())
-    }
-
-    /// What became of a key that exists below: its elements when the logs leave it alone.
-    ///
-    /// `below` counts the elements it has below. A key that the overlay has a say about is
-    /// reported by [`Self::drain`] instead, so that it is counted once.
-    pub fn resolve(&mut self, key: &[u8], below: impl FnOnce() -> Elements) -> Option<Elements> {
-        if self.changes.is_empty() && self.removed.is_empty() {
-            return Some(below());
-        }
-        if let Some(change) = self.changes.get_mut(key) {
-            if let Change::Merge(appended) = *change {
-                *change = Change::Put(sum(below(), appended));
-            }
-            return None;
-        }
-        (!self.is_removed(key)).then(below)
-    }
-
-    /// The keys that exist by the overlay's say, with their elements.
-    pub fn drain(self) -> impl Iterator<Item = (Box<[u8]>, Elements)> {
-        self.changes.into_iter().filter_map(|(key, change)| match change {
-            Change::Put(elements) | Change::Merge(elements) => Some((key, elements)),
-            Change::Delete => None,
-        })
     }
 
     /// The highest version that changed anything.
@@ -163,24 +157,35 @@ impl Overlay {
         self.last_changed
     }
 
-    fn set(&mut self, key: &[u8], change: Change) {
+    /// The changes in key order, to be laid over the keys below.
+    pub fn into_merge(self) -> Merge<T> {
+        Merge::new(self.changes.into_iter().collect(), self.removed.into_iter().collect())
+    }
+
+    fn set<K: Keep<Kept = T>>(&mut self, key: &[u8], change: Change<T>) {
+        self.bytes = self.bytes.saturating_add(cost::<K>(&change));
         if let Some(old) = self.changes.get_mut(key) {
+            self.bytes = self.bytes.saturating_sub(cost::<K>(old));
             *old = change;
         } else {
-            self.bytes += key.len() as u64 + ENTRY_OVERHEAD;
+            self.bytes = self.bytes.saturating_add(key.len() as u64 + ENTRY_OVERHEAD);
             self.changes.insert(key.into(), change);
         }
     }
 
-    fn merge(&mut self, key: &[u8], appended: Elements) {
-        let change = match self.changes.get(key) {
-            Some(Change::Put(elements)) => Change::Put(sum(*elements, appended)),
-            Some(Change::Merge(elements)) => Change::Merge(sum(*elements, appended)),
-            Some(Change::Delete) => Change::Put(appended),
-            None if self.is_removed(key) => Change::Put(appended),
-            None => Change::Merge(appended),
+    fn merge<K: Keep<Kept = T>>(&mut self, key: &[u8], operand: T, keep: &K) {
+        let Some(place) = self.changes.get_mut(key) else {
+            let change =
+                if self.is_removed(key) { Change::Put(operand) } else { Change::Merge(operand) };
+            return self.set::<K>(key, change);
         };
-        self.set(key, change);
+        self.bytes = self.bytes.saturating_sub(cost::<K>(place));
+        *place = match std::mem::replace(place, Change::Delete) {
+            Change::Put(kept) => Change::Put(keep.append(kept, operand)),
+            Change::Merge(kept) => Change::Merge(keep.append(kept, operand)),
+            Change::Delete => Change::Put(operand),
+        };
+        self.bytes = self.bytes.saturating_add(cost::<K>(place));
     }
 
     fn remove_range(&mut self, start: &[u8], end: &[u8]) {
@@ -209,14 +214,32 @@ impl Overlay {
     }
 }
 
-/// The end key of a range with row checksums, wrapped as a value: checksum and length first.
-fn unwrap_checksum(wrapped: &[u8]) -> &[u8] {
-    wrapped.get(8..).unwrap_or(wrapped)
+/// Memory that a change has outside of itself.
+fn cost<K: Keep>(change: &Change<K::Kept>) -> u64 {
+    match change {
+        Change::Put(kept) | Change::Merge(kept) => K::cost(kept).0,
+        Change::Delete => 0,
+    }
+}
+
+/// The key that a delete is about: with row checksums, a checksum stands before it.
+pub fn deleted_key(stored: &[u8], checksums: bool) -> &[u8] {
+    if checksums { stored.get(DELETE_CHECKSUM..).unwrap_or(stored) } else { stored }
+}
+
+/// The end of a removed range: with row checksums it is wrapped as a value, checksum and
+/// length first.
+pub fn range_end(stored: &[u8], checksums: bool) -> &[u8] {
+    if checksums { stored.get(8..).unwrap_or(stored) } else { stored }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
+    use crate::state::families::Mapping;
+    use crate::state::merge::{Found, Visit};
 
     const ALL: Pass = Pass { index: 0, of: 1 };
 
@@ -233,45 +256,74 @@ mod tests {
         out
     }
 
-    fn overlay(logs: &[Vec<u8>], pass: Pass, budget: u64) -> Result<Overlay, ReplayError> {
+    /// Keeps whole values, and the rows that it sees; operands follow each other directly.
+    #[derive(Default)]
+    struct Rows(Vec<(String, String)>);
+
+    impl Keep for Rows {
+        type Kept = Vec<u8>;
+
+        fn keep(&self, _: &[u8], value: &[u8]) -> Vec<u8> {
+            value.to_vec()
+        }
+
+        fn append(&self, older: Vec<u8>, newer: Vec<u8>) -> Vec<u8> {
+            [older, newer].concat()
+        }
+
+        fn cost(kept: &Vec<u8>) -> Bytes {
+            Bytes(kept.len() as u64)
+        }
+    }
+
+    impl Visit for Rows {
+        fn families(&mut self, _: &Mapping) {}
+
+        fn row(&mut self, key: &[u8], value: Found<'_, Vec<u8>>) -> ControlFlow<()> {
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let value = match value {
+                Found::Below(value) => text(value()),
+                Found::Above(value) => text(value),
+            };
+            self.0.push((text(key), value));
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn overlay(logs: &[Vec<u8>], pass: Pass, budget: u64) -> Result<Overlay<Vec<u8>>, ReplayError> {
         let mut overlay = Overlay::default();
         for (version, log) in (1..).zip(logs) {
             let mut reader = Reader::changelog(log.as_slice())?;
-            let count = |_: &[u8], value: &[u8]| Some(value.len() as u64);
-            let version = Some(StateVersion(version));
-            overlay.apply(&mut reader, version, false, pass, Bytes(budget), count)?;
+            let intake = Intake { checksums: false, pass, budget: Bytes(budget) };
+            overlay.apply(&mut reader, Some(StateVersion(version)), intake, &Rows::default())?;
         }
         Ok(overlay)
     }
 
-    /// Counts the keys and elements of `below` with the logs on top, as a census does.
-    fn result(below: &[(&str, u64)], logs: &[Vec<u8>], passes: u64) -> Vec<(String, u64)> {
-        let mut rows = Vec::new();
+    /// The rows of `below` with the logs on top, in the order in which they come.
+    fn result(below: &[(&str, &str)], logs: &[Vec<u8>], passes: u64) -> Vec<(String, String)> {
+        let mut rows = Rows::default();
         for index in 0..passes {
             let pass = Pass { index, of: passes };
-            let mut overlay = overlay(logs, pass, 1 << 20).unwrap();
-            for (key, elements) in below.iter().filter(|(key, _)| pass.covers(key.as_bytes())) {
-                if let Some(elements) = overlay.resolve(key.as_bytes(), || Some(*elements)) {
-                    rows.push(((*key).to_owned(), elements.unwrap()));
-                }
+            let mut merge = overlay(logs, pass, 1 << 20).unwrap().into_merge();
+            for (key, value) in below.iter().filter(|(key, _)| pass.covers(key.as_bytes())) {
+                let _ = merge.below(key.as_bytes(), &|| value.as_bytes(), &mut rows);
             }
-            rows.extend(
-                overlay
-                    .drain()
-                    .map(|(key, n)| (String::from_utf8(key.to_vec()).unwrap(), n.unwrap())),
-            );
+            let _ = merge.rest(&mut rows);
         }
-        rows.sort();
-        rows
+        if passes > 1 {
+            rows.0.sort();
+        }
+        rows.0
     }
 
-    fn expected(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
-        rows.iter().map(|(key, n)| ((*key).to_owned(), *n)).collect()
+    fn expected(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+        rows.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn later_records_win_and_nothing_counts_twice() {
-        let below = [("a", 1), ("b", 1), ("c", 3), ("m1", 1), ("m2", 1), ("z", 1)];
+        let below = [("a", "1"), ("b", "1"), ("c", "3"), ("m1", "1"), ("m2", "1"), ("z", "1")];
         let logs = [
             log(&[
                 (1, "a", Some("xx")),
@@ -284,16 +336,24 @@ mod tests {
                 (0x11, "b", Some("yy")),
                 (0x20, "m1", Some("m9")),
                 (0x11, "m2", Some("y")),
+                (1, "nn", Some("w")),
             ]),
         ];
-        let rows = expected(&[("a", 2), ("b", 2), ("c", 7), ("m2", 1), ("z", 1)]);
+        let rows = expected(&[
+            ("a", "xx"),
+            ("b", "yy"),
+            ("c", "3yyyy"),
+            ("m2", "y"),
+            ("nn", "w"),
+            ("z", "1"),
+        ]);
         assert_eq!(result(&below, &logs, 1), rows);
         assert_eq!(result(&below, &logs, 3), rows, "passes split the keys, not the result");
     }
 
     #[test]
     fn removed_ranges_coalesce() {
-        let mut overlay = Overlay::default();
+        let mut overlay = Overlay::<Vec<u8>>::default();
         for (start, end) in [("b", "d"), ("f", "h"), ("x", "x"), ("c", "f"), ("a", "a5")] {
             overlay.remove_range(start.as_bytes(), end.as_bytes());
         }

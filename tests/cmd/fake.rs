@@ -42,7 +42,7 @@ impl Observe for Fake {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Observation, ReadError> {
         cancel.check()?;
-        progress(Progress { done: 1, total: 2, rows: 3 });
+        progress(Progress { done: 1, total: 2, rows: 3, ..Progress::default() });
         if let Some(batch) = request.batch.filter(|batch| batch.0 > 1841) {
             let message = format!("there is no batch {batch}; batches 1742 to 1841 are retained");
             return Err(ReadError::NoSuchBatch(message));

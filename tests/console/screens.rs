@@ -153,7 +153,7 @@ fn counting() {
         console.observe(&usual(), BATCH).keys("x");
         let (ticket, depth) = console.last_read().unwrap();
         assert_eq!(depth, Depth::Exact);
-        let progress = Progress { done: 37, total: 600, rows: 1_204_331 };
+        let progress = Progress { done: 37, total: 600, rows: 1_204_331, ..Progress::default() };
         console.send(Msg::Progress(ticket, progress));
     });
 }

@@ -227,7 +227,7 @@ fn any_msg() -> impl Strategy<Value = Msg> {
         2 => number.prop_map(|batch| Msg::Marked(Ok(mark(batch)))),
         1 => Just(Msg::Marked(Err("gone".to_owned()))),
         1 => (tickets.clone(), any::<(u64, u64, u64)>()).prop_map(|(ticket, (done, total, rows))| {
-            Msg::Progress(ticket, Progress { done, total, rows })
+            Msg::Progress(ticket, Progress { done, total, rows, ..Progress::default() })
         }),
         6 => (tickets, outcome)
             .prop_map(|(ticket, outcome)| Msg::Read(ticket, Box::new(outcome))),

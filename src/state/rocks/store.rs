@@ -116,7 +116,7 @@ impl RocksStore {
     pub fn scan(
         &self,
         metadata: &SnapshotMetadata,
-        mut visit: impl for<'a> FnMut(&'a [u8], &dyn Fn() -> &'a [u8]) -> ControlFlow<()>,
+        mut visit: impl for<'a> FnMut(&'a [u8], &'a dyn Fn() -> &'a [u8]) -> ControlFlow<()>,
     ) -> Result<(), BadFile> {
         let mut read = rocksdb::ReadOptions::default();
         read.fill_cache(false);

@@ -15,13 +15,13 @@ use crate::storage::{Entry, EntryKind, Storage, StorageError};
 use crate::units::{Bytes, StateVersion, UnixMillis};
 
 /// A file at fault, relative to the checkpoint, and what is wrong with it.
-pub(super) type Problem = (String, FaultKind);
+pub(in crate::state) type Problem = (String, FaultKind);
 
 /// The data files of one store in one partition.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub(in crate::state) struct Directory {
     /// Where it is, relative to the checkpoint.
-    pub(super) path: String,
+    pub(in crate::state) path: String,
     files: Vec<DataFile>,
     /// Sizes that came with the listing; empty where a look at each file is cheaper.
     listed: HashMap<String, Entry>,
@@ -30,7 +30,7 @@ pub(super) struct Directory {
 
 impl Directory {
     /// Lists `path`.
-    pub(super) fn read(storage: &Storage, path: &str) -> Result<Self, Problem> {
+    pub(in crate::state) fn read(storage: &Storage, path: &str) -> Result<Self, Problem> {
         let failed = |error: StorageError| {
             let kind = match error {
                 StorageError::NotFound { .. } => FaultKind::MissingDirectory,
@@ -52,7 +52,7 @@ impl Directory {
     }
 
     /// The `skip`-th best set of files for `target`; `Err(None)` when there is no further one.
-    pub(super) fn locate(
+    pub(in crate::state) fn locate(
         &self,
         storage: &Storage,
         target: &Target,
@@ -77,18 +77,18 @@ impl Directory {
     }
 
     /// The newest version up to `version` that has a changelog, of whatever id.
-    pub(super) fn newest_changelog(&self, version: StateVersion) -> Option<StateVersion> {
+    pub(in crate::state) fn newest_changelog(&self, version: StateVersion) -> Option<StateVersion> {
         let changelogs = self.files.iter().filter(|file| file.kind == FileKind::Changelog);
         changelogs.map(|file| file.version).filter(|found| *found <= version).max()
     }
 
     /// The newest version that has a file.
-    pub(super) fn newest_file(&self) -> Option<StateVersion> {
+    pub(in crate::state) fn newest_file(&self) -> Option<StateVersion> {
         self.files.iter().map(|file| file.version).max()
     }
 
     /// The newest snapshot up to `version`, of whatever id.
-    pub(super) fn newest_snapshot(&self, version: StateVersion) -> Option<Target> {
+    pub(in crate::state) fn newest_snapshot(&self, version: StateVersion) -> Option<Target> {
         let full = |file: &&DataFile| matches!(file.kind, FileKind::Zip | FileKind::Snapshot);
         let snapshots = self.files.iter().filter(full).filter(|file| file.version <= version);
         let newest = snapshots.max_by_key(|file| file.version)?;
@@ -205,12 +205,13 @@ impl Directory {
 }
 
 /// The files of one way to put a version together.
-pub(super) struct Located {
+pub(in crate::state) struct Located {
     dir: String,
     plan: Plan,
     entries: Vec<Entry>,
     /// The opened descriptor of a `RocksDB` snapshot.
-    pub(super) snapshot: Option<(String, SnapshotMetadata, RefCell<ZipArchive<ZipSource>>)>,
+    pub(in crate::state) snapshot:
+        Option<(String, SnapshotMetadata, RefCell<ZipArchive<ZipSource>>)>,
     problem: Option<Problem>,
 }
 
@@ -220,53 +221,53 @@ impl Located {
     }
 
     /// The first thing found wrong.
-    pub(super) fn problem(&self) -> Option<Problem> {
+    pub(in crate::state) fn problem(&self) -> Option<Problem> {
         self.problem.clone()
     }
 
     /// What the snapshot says of itself; `None` without one and for HDFS snapshots.
-    pub(super) fn metadata(&self) -> Option<&SnapshotMetadata> {
+    pub(in crate::state) fn metadata(&self) -> Option<&SnapshotMetadata> {
         self.snapshot.as_ref().map(|(_, metadata, _)| metadata)
     }
 
     /// Version of the snapshot to start from.
-    pub(super) fn snapshot_version(&self) -> Option<StateVersion> {
+    pub(in crate::state) fn snapshot_version(&self) -> Option<StateVersion> {
         self.plan.snapshot.as_ref().map(|file| file.version)
     }
 
     /// Whether there is nothing to load: version 0.
-    pub(super) fn is_empty_store(&self) -> bool {
+    pub(in crate::state) fn is_empty_store(&self) -> bool {
         self.plan.snapshot.is_none() && self.plan.logs.is_empty()
     }
 
     /// Where the store is.
-    pub(super) fn dir(&self) -> &str {
+    pub(in crate::state) fn dir(&self) -> &str {
         &self.dir
     }
 
     /// Paths of the logs to replay, ascending.
-    pub(super) fn logs(&self) -> impl Iterator<Item = String> {
+    pub(in crate::state) fn logs(&self) -> impl Iterator<Item = String> {
         self.plan.logs.iter().map(|log| format!("{}/{}", self.dir, log.name()))
     }
 
     /// The files whose records are replayed, with their versions: an HDFS snapshot is one.
-    pub(super) fn replayed(&self) -> impl Iterator<Item = (String, &DataFile)> {
+    pub(in crate::state) fn replayed(&self) -> impl Iterator<Item = (String, &DataFile)> {
         let full = self.plan.snapshot.iter().filter(|file| file.kind == FileKind::Snapshot);
         full.chain(&self.plan.logs).map(|file| (format!("{}/{}", self.dir, file.name()), file))
     }
 
     /// Bytes of all files.
-    pub(super) fn bytes(&self) -> Bytes {
+    pub(in crate::state) fn bytes(&self) -> Bytes {
         self.entries.iter().map(|entry| entry.bytes).sum()
     }
 
     /// Number of files.
-    pub(super) fn count(&self) -> u64 {
+    pub(in crate::state) fn count(&self) -> u64 {
         self.entries.len() as u64
     }
 
     /// When the newest of them was written.
-    pub(super) fn last_written(&self) -> Option<UnixMillis> {
+    pub(in crate::state) fn last_written(&self) -> Option<UnixMillis> {
         self.entries.iter().filter_map(|entry| entry.modified).max()
     }
 }

@@ -1,0 +1,186 @@
+//! From a stored key to the hash of its grouping key, and to the bytes that tell grouping keys
+//! apart, without making values on the way.
+//!
+//! Every key of every store is hashed when state is read, so this is the hottest code there is.
+
+use super::grouping::GroupingColumn;
+use super::hash::{KeyHash, SEED};
+use super::row::key::{KeyColumn, KeyView};
+use super::row::types::{DataType, Field};
+use super::row::unsafe_row;
+use super::row::view::RowView;
+
+/// Tags before the bytes of a column, so that a null differs from every value and a text from
+/// the number with the same bytes.
+const NULL: u8 = 0;
+const WORD: u8 = 1;
+const BYTES: u8 = 2;
+
+/// The hash of a grouping key: its columns chained, from the seed on.
+///
+/// # Errors
+/// A sentence when the key is malformed or has a type that cannot be hashed.
+pub fn hash(view: &KeyView<'_>, columns: &[GroupingColumn]) -> Result<KeyHash, String> {
+    columns.iter().try_fold(SEED, |seed, column| match find(view, &column.path)? {
+        KeyColumn::Slot(row, at) => hash_slot(seed, row, at, &column.field.data_type),
+        KeyColumn::Word(word) => hash_word(seed, word, &column.field.data_type),
+        KeyColumn::Null => Ok(seed),
+    })
+}
+
+/// Appends bytes that are equal for two keys exactly when the values at these paths are.
+///
+/// # Errors
+/// A sentence when the key is malformed.
+pub fn identity(
+    view: &KeyView<'_>,
+    columns: &[GroupingColumn],
+    into: &mut Vec<u8>,
+) -> Result<(), String> {
+    for column in columns {
+        match find(view, &column.path)? {
+            KeyColumn::Slot(row, at) => identify(row, at, &column.field.data_type, into)?,
+            KeyColumn::Word(word) => {
+                into.push(WORD);
+                into.extend_from_slice(&word.to_le_bytes());
+            }
+            KeyColumn::Null => into.push(NULL),
+        }
+    }
+    Ok(())
+}
+
+/// The column at a path: a key column, then columns of nested structs.
+fn find<'a>(view: &KeyView<'a>, path: &[usize]) -> Result<KeyColumn<'a>, String> {
+    let (first, inner) = path.split_first().ok_or("an empty path")?;
+    let mut found = view.column(*first)?;
+    let mut fields: &[Field] = view.fields();
+    let mut last = *first;
+    for at in inner {
+        let nested = match fields.get(last).map(|field| &field.data_type) {
+            Some(DataType::Struct(nested)) => nested,
+            _ => return Err("a path into something that is no struct".to_owned()),
+        };
+        found = match found {
+            KeyColumn::Slot(row, slot) if row.is_null(slot) => KeyColumn::Null,
+            KeyColumn::Slot(row, slot) => {
+                let nested = row.nested(slot, nested.len()).map_err(|wrong| wrong.to_string())?;
+                KeyColumn::Slot(nested, *at)
+            }
+            KeyColumn::Null => KeyColumn::Null,
+            KeyColumn::Word(_) => return Err("a path into a number".to_owned()),
+        };
+        (fields, last) = (nested, *at);
+    }
+    Ok(found)
+}
+
+fn hash_slot(
+    seed: KeyHash,
+    row: RowView<'_>,
+    at: usize,
+    data_type: &DataType,
+) -> Result<KeyHash, String> {
+    if row.is_null(at) {
+        return Ok(seed);
+    }
+    match data_type {
+        DataType::String | DataType::Binary => {
+            Ok(seed.bytes(row.bytes(at).map_err(|wrong| wrong.to_string())?))
+        }
+        DataType::Struct(fields) => {
+            let nested = row.nested(at, fields.len()).map_err(|wrong| wrong.to_string())?;
+            fields
+                .iter()
+                .enumerate()
+                .try_fold(seed, |seed, (at, field)| hash_slot(seed, nested, at, &field.data_type))
+        }
+        DataType::Decimal { precision: 19.., .. }
+        | DataType::CalendarInterval
+        | DataType::TimestampNanos
+        | DataType::TimestampNtzNanos
+        | DataType::Array(_)
+        | DataType::Map(..)
+        | DataType::Variant
+        | DataType::Other(_) => {
+            let value = unsafe_row::column(row, at, data_type)?;
+            seed.value(&value, data_type).ok_or_else(|| not_hashable(data_type))
+        }
+        _ => hash_word(seed, row.word(at), data_type),
+    }
+}
+
+/// Small types lie in the low bytes of the word.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the type says how many bytes are in use"
+)]
+fn hash_word(seed: KeyHash, word: u64, data_type: &DataType) -> Result<KeyHash, String> {
+    Ok(match data_type {
+        DataType::Void => seed,
+        DataType::Boolean => seed.int(i32::from(word as u8 != 0)),
+        DataType::Byte => seed.int(i32::from(word as i8)),
+        DataType::Short => seed.int(i32::from(word as i16)),
+        DataType::Integer | DataType::Date | DataType::YearMonthInterval(_) => {
+            seed.int(word as i32)
+        }
+        DataType::Float => seed.float(f32::from_bits(word as u32)),
+        DataType::Double => seed.double(f64::from_bits(word)),
+        DataType::Long
+        | DataType::Timestamp
+        | DataType::TimestampNtz
+        | DataType::Time
+        | DataType::DayTimeInterval(_)
+        | DataType::Decimal { precision: 0..=18, .. } => seed.long(word as i64),
+        other => return Err(not_hashable(other)),
+    })
+}
+
+fn not_hashable(data_type: &DataType) -> String {
+    format!("a grouping key of type {data_type:?} is not known to be possible")
+}
+
+fn identify(
+    row: RowView<'_>,
+    at: usize,
+    data_type: &DataType,
+    into: &mut Vec<u8>,
+) -> Result<(), String> {
+    if row.is_null(at) {
+        into.push(NULL);
+        return Ok(());
+    }
+    match data_type {
+        DataType::Struct(fields) => {
+            let nested = row.nested(at, fields.len()).map_err(|wrong| wrong.to_string())?;
+            into.push(BYTES);
+            fields
+                .iter()
+                .enumerate()
+                .try_for_each(|(at, field)| identify(nested, at, &field.data_type, into))
+        }
+        DataType::String
+        | DataType::Binary
+        | DataType::Decimal { precision: 19.., .. }
+        | DataType::CalendarInterval
+        | DataType::TimestampNanos
+        | DataType::TimestampNtzNanos
+        | DataType::Variant
+        // The bytes of arrays and maps are as canonical as those of rows: zero padded, no gaps.
+        | DataType::Array(_)
+        | DataType::Map(..)
+        | DataType::Other(_) => {
+            let bytes = row.bytes(at).map_err(|wrong| wrong.to_string())?;
+            into.push(BYTES);
+            into.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+            into.extend_from_slice(bytes);
+            Ok(())
+        }
+        _ => {
+            into.push(WORD);
+            into.extend_from_slice(&row.word(at).to_le_bytes());
+            Ok(())
+        }
+    }
+}
