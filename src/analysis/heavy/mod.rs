@@ -1,0 +1,365 @@
+//! The heaviest keys of a store, from a stream of rows.
+//!
+//! Several workers walk partitions, one [`PartitionKeys`] each; [`HeavyKeys`] gathers what
+//! they found. Exact as long as the keys fit the memory allowed; beyond that, the result
+//! carries a bound of its error (see `table`). Knows keys as bytes; must not know schemas,
+//! files or the terminal.
+//!
+//! Two ways of counting, by what the caller groups by ([`Scope`]):
+//! - the **whole** grouping key decides the partition, so a key lies in one partition only. A
+//!   partition's table is reduced to its heaviest keys as soon as the partition is done, and
+//!   memory is bounded by the largest partition: exact for any number of keys in all.
+//! - a **part** of it (`account_id` over all its windows) is spread over partitions. Each
+//!   partition is summed up in a small table first and poured into a shared one, which is
+//!   split by hash so that workers seldom wait for each other and no key is held twice.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::hash::BuildHasher;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hashbrown::{DefaultHashBuilder, HashMap};
+
+use self::table::KeyTable;
+use crate::units::{Bytes, PartitionId};
+
+/// Memory for keys unless another amount is asked for. Three million keys of 30 bytes fit, and
+/// what the process needs besides stays below 300 MB with it.
+pub const DEFAULT_MEMORY: Bytes = Bytes(192_000_000);
+/// With less than this, nothing useful can be counted.
+pub const LEAST_MEMORY: Bytes = Bytes(1_000_000);
+
+/// Shared tables that keys of part of the grouping key are split over.
+const SHARDS: usize = 16;
+/// The part of the memory that the partitions' own tables have while they are poured into those.
+const OWN_MEMORY: usize = 4;
+/// The bits of a hash that choose the shard: those that the tables inside do not go by.
+const SHARD_SHIFT: u32 = 40;
+/// A partition's own table is poured out at this many keys; it then still fits a core's cache.
+const POUR_AT: usize = 16_384;
+/// The heaviest keys that are kept of each partition, beside the heaviest of all.
+const PER_PARTITION: usize = 3;
+/// The part of the memory that those may take.
+const PER_PARTITION_MEMORY: usize = 8;
+
+/// What rows are weighed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weigh {
+    /// The number of rows.
+    Rows,
+    /// The bytes of rows.
+    Bytes,
+    /// [`Measure::weight`], as the caller gives it: updates, or a value of the state.
+    Given,
+}
+
+/// Which columns the keys are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All grouping columns: each key lies in one partition only.
+    Whole,
+    /// Some of them.
+    Part,
+}
+
+/// What a row, or several rows of one key, come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Measure {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+    /// The weight where it is given; not looked at for [`Weigh::Rows`] and [`Weigh::Bytes`].
+    pub weight: u64,
+}
+
+/// How the heaviest keys are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeavyOptions {
+    /// How many keys to name.
+    pub top: usize,
+    /// Memory for keys, over all workers.
+    pub memory: Bytes,
+    /// What they are weighed by.
+    pub weigh: Weigh,
+    /// What the keys are made of.
+    pub scope: Scope,
+    /// How many partitions are walked at once at most.
+    pub workers: NonZeroUsize,
+}
+
+/// The heaviest keys under construction; shared by the workers.
+#[derive(Debug)]
+pub struct HeavyKeys {
+    options: HeavyOptions,
+    hasher: DefaultHashBuilder,
+    /// Tables of finished partitions, for the next ones.
+    spare: Mutex<Vec<KeyTable>>,
+    shards: Vec<Mutex<KeyTable>>,
+    done: Mutex<Done>,
+}
+
+/// What finished partitions come to.
+#[derive(Debug)]
+struct Done {
+    total: Measure,
+    distinct: Distinct,
+    error: u64,
+    keys: Vec<HeavyKey>,
+    per_partition: HashMap<PartitionId, Vec<HeavyKey>>,
+    per_partition_bytes: usize,
+}
+
+/// The keys of one partition, held by the worker that walks it.
+#[derive(Debug)]
+pub struct PartitionKeys<'a> {
+    all: &'a HeavyKeys,
+    partition: PartitionId,
+    table: KeyTable,
+    total: Measure,
+}
+
+/// One of the heaviest keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeavyKey {
+    /// The key, as the caller encoded it.
+    pub key: Box<[u8]>,
+    /// Its rows; at least, where `missed` is not 0.
+    pub rows: u64,
+    /// Their bytes; at least, where `missed` is not 0.
+    pub bytes: u64,
+    /// Its weight. The true weight lies in `weight ..= weight + missed`.
+    pub weight: u64,
+    /// What may be missing from `weight`; 0 when it is exact.
+    pub missed: u64,
+    /// Partitions that it lies in, by id; the first eight that were seen.
+    pub partitions: Vec<PartitionId>,
+    /// Whether there are more partitions than are listed.
+    pub more_partitions: bool,
+}
+
+/// How many different keys there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distinct {
+    /// Counted.
+    Exact(u64),
+    /// Estimated within about 2 % (`HyperLogLog`).
+    Estimate(u64),
+    /// There are this many or more.
+    AtLeast(u64),
+}
+
+/// The heaviest keys, and what all keys come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heaviest {
+    /// Heaviest first, ties by key.
+    pub keys: Vec<HeavyKey>,
+    /// Whether no key had to be forgotten: everything here is exact.
+    pub exact: bool,
+    /// No key's weight is off by more, and a key that is not among the heaviest weighs at most
+    /// this more than the last of them.
+    pub error_bound: u64,
+    /// Sums over all rows; always exact. `weight` is the sum of what the keys are weighed by.
+    pub total: Measure,
+    /// How many keys there are.
+    pub distinct: Distinct,
+    /// The three heaviest keys of each partition, for [`Scope::Whole`]; partitions are left out
+    /// once those keys take too much memory.
+    pub per_partition: HashMap<PartitionId, Vec<HeavyKey>>,
+}
+
+impl HeavyOptions {
+    fn memory(&self) -> usize {
+        usize::try_from(self.memory.max(LEAST_MEMORY).0).unwrap_or(usize::MAX)
+    }
+}
+
+impl HeavyKeys {
+    /// Nothing seen yet.
+    pub fn new(options: HeavyOptions) -> Self {
+        let memory = options.memory();
+        let shards = match options.scope {
+            Scope::Whole => 0,
+            Scope::Part => SHARDS,
+        };
+        let shared = memory - memory / OWN_MEMORY;
+        let shard = || Mutex::new(KeyTable::new(options.weigh, shared / SHARDS));
+        Self {
+            options,
+            hasher: DefaultHashBuilder::default(),
+            spare: Mutex::new(Vec::new()),
+            shards: std::iter::repeat_with(shard).take(shards).collect(),
+            done: Mutex::new(Done {
+                total: Measure::default(),
+                distinct: Distinct::Exact(0),
+                error: 0,
+                keys: Vec::new(),
+                per_partition: HashMap::new(),
+                per_partition_bytes: 0,
+            }),
+        }
+    }
+
+    /// Begins a partition. Each is to be begun once (for all stores that are looked at), and
+    /// what was added to it counts when [`PartitionKeys::finish`] is called.
+    pub fn partition(&self, partition: PartitionId) -> PartitionKeys<'_> {
+        let memory = self.options.memory();
+        let memory = match self.options.scope {
+            Scope::Whole => memory,
+            Scope::Part => memory / OWN_MEMORY,
+        };
+        let fresh = || KeyTable::new(self.options.weigh, memory / self.options.workers);
+        let table = lock(&self.spare).pop().unwrap_or_else(fresh);
+        PartitionKeys { all: self, partition, table, total: Measure::default() }
+    }
+
+    /// The result over the finished partitions.
+    pub fn finish(self) -> Heaviest {
+        let top = self.options.top;
+        let done = self.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut keys, mut error, mut distinct) = (done.keys, done.error, done.distinct);
+        for shard in self.shards {
+            let table = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+            keys = heaviest(keys, table.top(top), top);
+            error = error.max(table.error());
+            distinct = distinct.plus(table.distinct());
+        }
+        Heaviest {
+            keys,
+            exact: matches!(distinct, Distinct::Exact(_)),
+            error_bound: error,
+            total: done.total,
+            distinct,
+            per_partition: done.per_partition,
+        }
+    }
+
+    fn shard_of(&self, hash: u64) -> usize {
+        usize::try_from(hash >> SHARD_SHIFT).unwrap_or(0) % SHARDS
+    }
+}
+
+impl PartitionKeys<'_> {
+    /// Adds a row, or several rows of one key.
+    pub fn add(&mut self, key: &[u8], measure: Measure) {
+        let weigh = self.all.options.weigh;
+        self.total.rows = self.total.rows.saturating_add(measure.rows);
+        self.total.bytes = self.total.bytes.saturating_add(measure.bytes);
+        self.total.weight = self.total.weight.saturating_add(weigh.of(measure));
+        let hash = self.all.hasher.hash_one(key);
+        let part = self.all.options.scope == Scope::Part;
+        if part && !self.table.fits_well(key) {
+            if let Some(shard) = self.all.shards.get(self.all.shard_of(hash)) {
+                lock(shard).add(&self.all.hasher, hash, key, self.partition, measure);
+            }
+            return;
+        }
+        self.table.add(&self.all.hasher, hash, key, self.partition, measure);
+        // Poured before it is full, so that it never forgets.
+        if part && (self.table.len() >= POUR_AT || self.table.is_half_full()) {
+            self.pour();
+        }
+    }
+
+    /// Counts what was added as part of the whole. A partition that was given up half-way may
+    /// be finished too: the result then holds what was read of it.
+    pub fn finish(mut self) {
+        let top = self.all.options.top;
+        let found = match self.all.options.scope {
+            Scope::Part => {
+                self.pour();
+                None
+            }
+            Scope::Whole => Some(self.table.top(top.max(PER_PARTITION))),
+        };
+        let mut done = lock(&self.all.done);
+        done.total.rows = done.total.rows.saturating_add(self.total.rows);
+        done.total.bytes = done.total.bytes.saturating_add(self.total.bytes);
+        done.total.weight = done.total.weight.saturating_add(self.total.weight);
+        if let Some(found) = found {
+            done.distinct = done.distinct.plus(self.table.distinct());
+            done.error = done.error.max(self.table.error());
+            let memory = self.all.options.memory() / PER_PARTITION_MEMORY;
+            done.keep(self.partition, &found, memory);
+            let keys = std::mem::take(&mut done.keys);
+            done.keys = heaviest(keys, found, top);
+        }
+        drop(done);
+        self.table.clear();
+        lock(&self.all.spare).push(self.table);
+    }
+
+    /// Adds the partition's own table to the shared ones and clears it.
+    fn pour(&mut self) {
+        let mut by_shard: [Vec<(u64, &[u8], Measure)>; SHARDS] = Default::default();
+        for (key, measure) in self.table.iter() {
+            let hash = self.all.hasher.hash_one(key);
+            if let Some(shard) = by_shard.get_mut(self.all.shard_of(hash)) {
+                shard.push((hash, key, measure));
+            }
+        }
+        for (shard, keys) in self.all.shards.iter().zip(&by_shard) {
+            let mut shard = lock(shard);
+            for (hash, key, measure) in keys {
+                shard.add(&self.all.hasher, *hash, key, self.partition, *measure);
+            }
+        }
+        self.table.clear();
+    }
+}
+
+impl Done {
+    fn keep(&mut self, partition: PartitionId, found: &[HeavyKey], memory: usize) {
+        let kept = found.get(..PER_PARTITION).unwrap_or(found);
+        let size: usize = kept.iter().map(|key| key.key.len() + size_of::<HeavyKey>()).sum();
+        if self.per_partition_bytes.saturating_add(size) <= memory {
+            self.per_partition_bytes += size;
+            self.per_partition.insert(partition, kept.to_vec());
+        }
+    }
+}
+
+impl Weigh {
+    /// The part of `measure` that counts.
+    fn of(self, measure: Measure) -> u64 {
+        match self {
+            Self::Rows => measure.rows,
+            Self::Bytes => measure.bytes,
+            Self::Given => measure.weight,
+        }
+    }
+}
+
+impl Distinct {
+    /// The number itself, however it was found.
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Exact(number) | Self::Estimate(number) | Self::AtLeast(number) => number,
+        }
+    }
+
+    /// The number of keys in two sets that have none in common.
+    fn plus(self, other: Self) -> Self {
+        let sum = self.number().saturating_add(other.number());
+        match (self, other) {
+            (Self::AtLeast(_), _) | (_, Self::AtLeast(_)) => Self::AtLeast(sum),
+            (Self::Estimate(_), _) | (_, Self::Estimate(_)) => Self::Estimate(sum),
+            (Self::Exact(_), Self::Exact(_)) => Self::Exact(sum),
+        }
+    }
+}
+
+/// The heaviest of two lists of different keys.
+fn heaviest(mut keys: Vec<HeavyKey>, more: Vec<HeavyKey>, top: usize) -> Vec<HeavyKey> {
+    keys.extend(more);
+    keys.sort_unstable_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.key.cmp(&b.key)));
+    keys.truncate(top);
+    keys
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
