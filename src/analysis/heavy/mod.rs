@@ -27,15 +27,15 @@ use self::table::KeyTable;
 use crate::units::{Bytes, PartitionId};
 
 /// Memory for keys unless another amount is asked for. Three million keys of 30 bytes fit, and
-/// what the process needs besides stays below 300 MB with it.
-pub const DEFAULT_MEMORY: Bytes = Bytes(192_000_000);
+/// with what the process needs besides it stays below 300 MB.
+pub const DEFAULT_MEMORY: Bytes = Bytes(224_000_000);
 /// With less than this, nothing useful can be counted.
 pub const LEAST_MEMORY: Bytes = Bytes(1_000_000);
 
 /// Shared tables that keys of part of the grouping key are split over.
 const SHARDS: usize = 16;
 /// The part of the memory that the partitions' own tables have while they are poured into those.
-const OWN_MEMORY: usize = 4;
+const OWN_MEMORY: usize = 16;
 /// The bits of a hash that choose the shard: those that the tables inside do not go by.
 const SHARD_SHIFT: u32 = 40;
 /// A partition's own table is poured out at this many keys; it then still fits a core's cache.

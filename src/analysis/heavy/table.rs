@@ -23,8 +23,8 @@ use crate::units::PartitionId;
 
 /// Partitions that are remembered of a key.
 pub(super) const PARTITIONS_LISTED: usize = 8;
-/// Columns grow by a quarter, so that little of the budget is reserved and never used.
-const GROWTH: usize = 4;
+/// Columns grow by an eighth, so that little of the budget is reserved and never used.
+const GROWTH: usize = 8;
 /// The fewest entries by which columns grow.
 const LEAST_GROWTH: usize = 64;
 /// A key longer than this part of the budget is not kept: it would push out all others.
