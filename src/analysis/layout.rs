@@ -17,6 +17,7 @@ use std::thread;
 use serde::Serialize;
 
 use super::{Distribution, Skew};
+use crate::task::{Cancel, map_parallel};
 use crate::units::PartitionId;
 
 /// Hashes that are kept unless another limit is asked for: 256 MB of them.
@@ -27,8 +28,9 @@ pub const MAX_PARTITIONS: u32 = 1_000_000;
 /// Rows of a partition that wait to be merged by hash; more are merged before the partition
 /// ends.
 const MERGE_AT: usize = 1 << 17;
-/// A common multiple may have as many bins as a core's cache holds beside the keys' stream.
-const COMMON_BINS: u64 = 1 << 16;
+/// A pass at a common multiple of two counts beats two passes up to about this many bins; with
+/// more, the bins no longer fit a core's caches.
+const COMMON_BINS: u64 = 1 << 15;
 /// With fewer keys than this, another thread costs more than it saves.
 const KEYS_PER_WORKER: usize = 50_000;
 
@@ -227,11 +229,19 @@ impl KeyHashes {
     /// How even the rows would be at each of `counts`, in their order. Counts are taken as
     /// above.
     pub fn curve(&self, counts: &[u32], workers: NonZeroUsize) -> Vec<CurvePoint> {
-        let mut points: Vec<CurvePoint> = Vec::with_capacity(counts.len());
-        for (multiple, group) in common_multiples(counts) {
-            let bins = self.rows_by(multiple, workers);
-            points.extend(group.into_iter().map(|count| CurvePoint::of(&fold(&bins, count))));
-        }
+        let groups = common_multiples(counts);
+        // Many passes side by side need not wait for each other; a few share their keys.
+        let (passes, each) = if groups.len() > workers.get() {
+            (workers, NonZeroUsize::MIN)
+        } else {
+            (NonZeroUsize::MIN, workers)
+        };
+        let found = map_parallel(&groups, passes, &Cancel::default(), |(multiple, group)| {
+            let bins = self.rows_by(*multiple, each);
+            let points = group.iter().map(|count| CurvePoint::of(&fold(&bins, *count)));
+            points.collect::<Vec<CurvePoint>>()
+        });
+        let mut points: Vec<CurvePoint> = found.into_iter().flatten().flatten().collect();
         points.sort_unstable_by_key(|point| point.partitions);
         let find = |count: &u32| {
             let count = (*count).clamp(1, MAX_PARTITIONS);
