@@ -412,6 +412,7 @@ impl Modulus {
         Self { divisor, reciprocal: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "less than the divisor")]
     fn of(self, value: u32) -> usize {
         let fraction = self.reciprocal.wrapping_mul(u64::from(value));
         ((u128::from(fraction) * u128::from(self.divisor)) >> 64) as usize

@@ -9,10 +9,11 @@
 //! - the **whole** grouping key decides the partition, so a key lies in one partition only. A
 //!   partition's table is reduced to its heaviest keys as soon as the partition is done, and
 //!   memory is bounded by the largest partition: exact for any number of keys in all.
-//! - a **part** of it (`account_id` over all its windows) is spread over partitions. Each
-//!   partition is summed up in a small table first and poured into a shared one, which is
-//!   split by hash so that workers seldom wait for each other and no key is held twice.
+//! - a **part** of it (`account_id` over all its windows) is spread over partitions. All
+//!   workers share tables that keys are split over by hash, so that no key is held twice and
+//!   workers seldom wait for each other.
 
+mod buffers;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 
+use self::buffers::{Buffer, Buffers};
 use self::table::KeyTable;
 use crate::units::{Bytes, PartitionId};
 
@@ -34,12 +36,8 @@ pub const LEAST_MEMORY: Bytes = Bytes(1_000_000);
 
 /// Shared tables that keys of part of the grouping key are split over.
 const SHARDS: usize = 16;
-/// The part of the memory that the partitions' own tables have while they are poured into those.
-const OWN_MEMORY: usize = 16;
 /// The bits of a hash that choose the shard: those that the tables inside do not go by.
 const SHARD_SHIFT: u32 = 40;
-/// A partition's own table is poured out at this many keys; it then still fits a core's cache.
-const POUR_AT: usize = 16_384;
 /// The heaviest keys that are kept of each partition, beside the heaviest of all.
 const PER_PARTITION: usize = 3;
 /// The part of the memory that those may take.
@@ -96,8 +94,8 @@ pub struct HeavyOptions {
 pub struct HeavyKeys {
     options: HeavyOptions,
     hasher: DefaultHashBuilder,
-    /// Tables of finished partitions, for the next ones.
-    spare: Mutex<Vec<KeyTable>>,
+    /// What finished partitions leave for the next ones.
+    spare: Mutex<Vec<Own>>,
     shards: Vec<Mutex<KeyTable>>,
     done: Mutex<Done>,
 }
@@ -118,8 +116,15 @@ struct Done {
 pub struct PartitionKeys<'a> {
     all: &'a HeavyKeys,
     partition: PartitionId,
-    table: KeyTable,
+    own: Own,
     total: Measure,
+}
+
+/// Where the keys of a partition go first, by scope.
+#[derive(Debug)]
+enum Own {
+    Whole(KeyTable),
+    Part(Buffers),
 }
 
 /// One of the heaviest keys.
@@ -185,13 +190,12 @@ impl HeavyKeys {
             Scope::Whole => 0,
             Scope::Part => SHARDS,
         };
-        let shared = memory - memory / OWN_MEMORY;
-        let shard = || Mutex::new(KeyTable::new(options.weigh, shared / SHARDS));
+        let table = || Mutex::new(KeyTable::new(options.weigh, memory / SHARDS));
         Self {
             options,
             hasher: DefaultHashBuilder::default(),
             spare: Mutex::new(Vec::new()),
-            shards: std::iter::repeat_with(shard).take(shards).collect(),
+            shards: std::iter::repeat_with(table).take(shards).collect(),
             done: Mutex::new(Done {
                 total: Measure::default(),
                 distinct: Distinct::Exact(0),
@@ -206,14 +210,12 @@ impl HeavyKeys {
     /// Begins a partition. Each is to be begun once (for all stores that are looked at), and
     /// what was added to it counts when [`PartitionKeys::finish`] is called.
     pub fn partition(&self, partition: PartitionId) -> PartitionKeys<'_> {
-        let memory = self.options.memory();
-        let memory = match self.options.scope {
-            Scope::Whole => memory,
-            Scope::Part => memory / OWN_MEMORY,
-        };
-        let fresh = || KeyTable::new(self.options.weigh, memory / self.options.workers);
-        let table = lock(&self.spare).pop().unwrap_or_else(fresh);
-        PartitionKeys { all: self, partition, table, total: Measure::default() }
+        let memory = self.options.memory() / self.options.workers;
+        let own = lock(&self.spare).pop().unwrap_or_else(|| match self.options.scope {
+            Scope::Whole => Own::Whole(KeyTable::new(self.options.weigh, memory)),
+            Scope::Part => Own::Part(Buffers::new()),
+        });
+        PartitionKeys { all: self, partition, own, total: Measure::default() }
     }
 
     /// The result over the finished partitions.
@@ -237,30 +239,31 @@ impl HeavyKeys {
         }
     }
 
-    fn shard_of(&self, hash: u64) -> usize {
-        usize::try_from(hash >> SHARD_SHIFT).unwrap_or(0) % SHARDS
+    fn pour(&self, shard: usize, buffer: &mut Buffer, partition: PartitionId) {
+        if let Some(table) = self.shards.get(shard) {
+            let mut table = lock(table);
+            buffer.pour(|hash, key, measure| {
+                table.add(&self.hasher, hash, key, partition, measure);
+            });
+        }
     }
 }
 
 impl PartitionKeys<'_> {
     /// Adds a row, or several rows of one key.
     pub fn add(&mut self, key: &[u8], measure: Measure) {
-        let weigh = self.all.options.weigh;
-        self.total.rows = self.total.rows.saturating_add(measure.rows);
-        self.total.bytes = self.total.bytes.saturating_add(measure.bytes);
-        self.total.weight = self.total.weight.saturating_add(weigh.of(measure));
-        let hash = self.all.hasher.hash_one(key);
-        let part = self.all.options.scope == Scope::Part;
-        if part && !self.table.fits_well(key) {
-            if let Some(shard) = self.all.shards.get(self.all.shard_of(hash)) {
-                lock(shard).add(&self.all.hasher, hash, key, self.partition, measure);
+        let all = self.all;
+        let weight = all.options.weigh.of(measure);
+        self.total = self.total.plus(Measure { weight, ..measure });
+        let hash = all.hasher.hash_one(key);
+        match &mut self.own {
+            Own::Whole(table) => table.add(&all.hasher, hash, key, self.partition, measure),
+            Own::Part(buffers) => {
+                let shard = shard_of(hash);
+                if let Some(full) = buffers.add(shard, hash, key, measure) {
+                    all.pour(shard, full, self.partition);
+                }
             }
-            return;
-        }
-        self.table.add(&self.all.hasher, hash, key, self.partition, measure);
-        // Poured before it is full, so that it never forgets.
-        if part && (self.table.len() >= POUR_AT || self.table.is_half_full()) {
-            self.pour();
         }
     }
 
@@ -268,46 +271,29 @@ impl PartitionKeys<'_> {
     /// be finished too: the result then holds what was read of it.
     pub fn finish(mut self) {
         let top = self.all.options.top;
-        let found = match self.all.options.scope {
-            Scope::Part => {
-                self.pour();
-                None
+        match &mut self.own {
+            Own::Whole(table) => {
+                let found = table.top(top.max(PER_PARTITION));
+                let mut done = lock(&self.all.done);
+                done.distinct = done.distinct.plus(table.distinct());
+                done.error = done.error.max(table.error());
+                let memory = self.all.options.memory() / PER_PARTITION_MEMORY;
+                done.keep(self.partition, &found, memory);
+                let keys = std::mem::take(&mut done.keys);
+                done.keys = heaviest(keys, found, top);
+                drop(done);
+                table.clear();
             }
-            Scope::Whole => Some(self.table.top(top.max(PER_PARTITION))),
-        };
+            Own::Part(buffers) => {
+                for (shard, buffer) in buffers.iter_mut().enumerate() {
+                    self.all.pour(shard, buffer, self.partition);
+                }
+            }
+        }
         let mut done = lock(&self.all.done);
-        done.total.rows = done.total.rows.saturating_add(self.total.rows);
-        done.total.bytes = done.total.bytes.saturating_add(self.total.bytes);
-        done.total.weight = done.total.weight.saturating_add(self.total.weight);
-        if let Some(found) = found {
-            done.distinct = done.distinct.plus(self.table.distinct());
-            done.error = done.error.max(self.table.error());
-            let memory = self.all.options.memory() / PER_PARTITION_MEMORY;
-            done.keep(self.partition, &found, memory);
-            let keys = std::mem::take(&mut done.keys);
-            done.keys = heaviest(keys, found, top);
-        }
+        done.total = done.total.plus(self.total);
         drop(done);
-        self.table.clear();
-        lock(&self.all.spare).push(self.table);
-    }
-
-    /// Adds the partition's own table to the shared ones and clears it.
-    fn pour(&mut self) {
-        let mut by_shard: [Vec<(u64, &[u8], Measure)>; SHARDS] = Default::default();
-        for (key, measure) in self.table.iter() {
-            let hash = self.all.hasher.hash_one(key);
-            if let Some(shard) = by_shard.get_mut(self.all.shard_of(hash)) {
-                shard.push((hash, key, measure));
-            }
-        }
-        for (shard, keys) in self.all.shards.iter().zip(&by_shard) {
-            let mut shard = lock(shard);
-            for (hash, key, measure) in keys {
-                shard.add(&self.all.hasher, *hash, key, self.partition, *measure);
-            }
-        }
-        self.table.clear();
+        lock(&self.all.spare).push(self.own);
     }
 }
 
@@ -318,6 +304,16 @@ impl Done {
         if self.per_partition_bytes.saturating_add(size) <= memory {
             self.per_partition_bytes += size;
             self.per_partition.insert(partition, kept.to_vec());
+        }
+    }
+}
+
+impl Measure {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            rows: self.rows.saturating_add(other.rows),
+            bytes: self.bytes.saturating_add(other.bytes),
+            weight: self.weight.saturating_add(other.weight),
         }
     }
 }
@@ -358,6 +354,10 @@ fn heaviest(mut keys: Vec<HeavyKey>, more: Vec<HeavyKey>, top: usize) -> Vec<Hea
     keys.sort_unstable_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.key.cmp(&b.key)));
     keys.truncate(top);
     keys
+}
+
+fn shard_of(hash: u64) -> usize {
+    usize::try_from(hash >> SHARD_SHIFT).unwrap_or(0) % SHARDS
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -29,8 +29,6 @@ const GROWTH: usize = 8;
 const LEAST_GROWTH: usize = 64;
 /// A key longer than this part of the budget is not kept: it would push out all others.
 const LONGEST_KEY: usize = 4;
-/// Bytes that an entry takes beside its key: the columns and two slots of the index.
-const USED_PER_ENTRY: usize = size_of::<Entry>() + size_of::<u64>() + 10;
 /// 2^12 registers tell the number of forgotten keys within about 2 %.
 const REGISTERS: u8 = 12;
 
@@ -107,6 +105,7 @@ impl KeyTable {
         self.exact = true;
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -123,19 +122,6 @@ impl KeyTable {
             + (self.weights.capacity() + self.missed.capacity()) * size_of::<u64>()
             + self.keys.capacity()
             + self.lists.capacity() * size_of::<List>()
-    }
-
-    /// Whether half the budget is in use.
-    pub(super) fn is_half_full(&self) -> bool {
-        let used = self.entries.len() * USED_PER_ENTRY
-            + self.keys.len()
-            + self.lists.len() * size_of::<List>();
-        used >= self.budget / 2
-    }
-
-    /// Whether a key takes so little of the budget that it cannot fill a half-empty table.
-    pub(super) fn fits_well(&self, key: &[u8]) -> bool {
-        key.len() <= self.budget / (2 * LONGEST_KEY)
     }
 
     /// How many different keys were added.
@@ -391,16 +377,6 @@ impl KeyTable {
     /// What a key weighs at most.
     fn most(&self, at: usize) -> u64 {
         self.weight(at).saturating_add(self.missed(at))
-    }
-
-    /// What is held: key, first partition, numbers. For tables that have forgotten nothing.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Measure)> {
-        self.entries.iter().enumerate().map(|(at, entry)| {
-            let key = self.keys.get(range_of(&self.entries, self.keys.len(), at));
-            let weight = self.weight(at);
-            let measure = Measure { rows: entry.rows, bytes: entry.bytes, weight };
-            (key.unwrap_or_default(), measure)
-        })
     }
 
     /// The heaviest `top` keys, heaviest first, ties by key.
