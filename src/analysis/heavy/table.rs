@@ -13,6 +13,8 @@
 //! time the error grows by `m`, so with at least `n` keys held whenever it does, the error
 //! never exceeds `2 · total weight / n`.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hash::BuildHasher;
 
 use datasketches::hll::{HllSketch, HllType};
@@ -381,17 +383,20 @@ impl KeyTable {
 
     /// The heaviest `top` keys, heaviest first, ties by key.
     pub(super) fn top(&self, top: usize) -> Vec<HeavyKey> {
-        let mut order: Vec<(u64, u32)> =
-            (0_u32..).take(self.entries.len()).map(|at| (self.weight(at as usize), at)).collect();
-        let heavier = |a: &(u64, u32), b: &(u64, u32)| {
-            b.0.cmp(&a.0).then_with(|| self.key(a.1).cmp(&self.key(b.1)))
-        };
-        if top < order.len() {
-            order.select_nth_unstable_by(top, heavier);
-            order.truncate(top);
+        // The lightest of the heaviest so far is on top, and most keys are compared with it only.
+        let mut heap = BinaryHeap::new();
+        for at in (0_u32..).take(self.entries.len()) {
+            let candidate = Reverse((self.weight(at as usize), Reverse(self.key(at)), at));
+            if heap.len() < top {
+                heap.push(candidate);
+            } else if let Some(mut lightest) = heap.peek_mut()
+                && candidate < *lightest
+            {
+                *lightest = candidate;
+            }
         }
-        order.sort_unstable_by(heavier);
-        order.into_iter().filter_map(|(_, at)| self.heavy(at)).collect()
+        let order = heap.into_sorted_vec();
+        order.into_iter().filter_map(|Reverse((.., at))| self.heavy(at)).collect()
     }
 
     fn heavy(&self, at: u32) -> Option<HeavyKey> {
