@@ -11,11 +11,19 @@
 //!
 //! Must not know how hashes are made, or files.
 
+mod collect;
+mod modulus;
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroUsize;
 use std::thread;
 
 use serde::Serialize;
 
+use self::collect::{Chunk, Columns, merge};
+pub use self::collect::{HashCollector, HashWeight, TooManyKeys};
+use self::modulus::{Modulus, common_multiples, shift, unshift};
 use super::{Distribution, Skew};
 use crate::task::{Cancel, map_parallel};
 use crate::units::PartitionId;
@@ -25,58 +33,13 @@ pub const DEFAULT_HASHES: usize = 16_000_000;
 /// The largest count that a layout is computed for.
 pub const MAX_PARTITIONS: u32 = 1_000_000;
 
-/// Rows of a partition that wait to be merged by hash; more are merged before the partition
-/// ends.
-const MERGE_AT: usize = 1 << 17;
-/// A pass at a common multiple of two counts beats two passes up to about this many bins; with
-/// more, the bins no longer fit a core's caches.
-const COMMON_BINS: u64 = 1 << 15;
 /// With fewer keys than this, another thread costs more than it saves.
 const KEYS_PER_WORKER: usize = 50_000;
-
-/// The grouping keys of one hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HashWeight {
-    /// Spark's signed hash.
-    pub hash: i32,
-    /// Their rows.
-    pub rows: u32,
-    /// Bytes of those rows' keys and values.
-    pub bytes: u64,
-}
-
-/// There are more different hashes than may be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {limit} different keys in one worker's partitions")]
-pub struct TooManyKeys {
-    /// The collector's limit.
-    pub limit: usize,
-}
-
-/// Gathers hashes while partitions are walked; one per worker.
-#[derive(Debug)]
-pub struct HashCollector {
-    limit: usize,
-    /// The rows of the partition that is being walked.
-    tail: Vec<HashWeight>,
-    /// How long the tail may grow before it is merged.
-    merge_at: usize,
-    done: Columns,
-}
 
 /// All hashes of an operator's keys, with what they weigh.
 #[derive(Debug, Default)]
 pub struct KeyHashes {
     parts: Vec<Columns>,
-}
-
-/// Records as columns: the curve needs no bytes, so it does not read them.
-#[derive(Debug, Default)]
-struct Columns {
-    /// `hash + 2^31`.
-    shifted: Vec<u32>,
-    rows: Vec<u32>,
-    bytes: Vec<u64>,
 }
 
 /// Rows and bytes of each partition, at one count.
@@ -121,56 +84,6 @@ pub struct PartitionHashes {
     pub distinct: u64,
     /// The heaviest by rows, heaviest first.
     pub heaviest: Vec<HashWeight>,
-}
-
-impl HashCollector {
-    /// An empty one that keeps up to `limit` different hashes.
-    pub fn new(limit: usize) -> Self {
-        Self { limit, tail: Vec::new(), merge_at: MERGE_AT, done: Columns::default() }
-    }
-
-    /// Adds a row, or several rows of one key.
-    ///
-    /// # Errors
-    /// [`TooManyKeys`] when the limit is passed: no layout can be computed then.
-    pub fn add(&mut self, hash: i32, rows: u64, bytes: u64) -> Result<(), TooManyKeys> {
-        let mut rest = rows;
-        let mut bytes = bytes;
-        // More rows of one key than a record counts are several records.
-        loop {
-            let now = u32::try_from(rest).unwrap_or(u32::MAX);
-            self.tail.push(HashWeight { hash, rows: now, bytes });
-            rest -= u64::from(now);
-            bytes = 0;
-            if rest == 0 {
-                break;
-            }
-        }
-        if self.tail.len() >= self.merge_at {
-            merge(&mut self.tail);
-            self.merge_at = (self.tail.len() * 2).max(MERGE_AT);
-            if self.tail.len() + self.done.len() > self.limit {
-                return Err(TooManyKeys { limit: self.limit });
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends a partition. Keys of other partitions have other hashes.
-    ///
-    /// # Errors
-    /// [`TooManyKeys`], as above.
-    pub fn end_partition(&mut self) -> Result<(), TooManyKeys> {
-        merge(&mut self.tail);
-        self.merge_at = MERGE_AT;
-        if self.tail.len() + self.done.len() > self.limit {
-            return Err(TooManyKeys { limit: self.limit });
-        }
-        self.done.append(&self.tail);
-        self.tail.clear();
-        self.tail.shrink_to(MERGE_AT);
-        Ok(())
-    }
 }
 
 impl KeyHashes {
@@ -398,82 +311,6 @@ pub fn partition_of(hash: i32, count: u32) -> PartitionId {
     PartitionId(Modulus::new(count.max(1)).partition(shift(hash)))
 }
 
-/// A divisor and its reciprocal: Lemire, Kaser, Kurz, "Faster Remainder by Direct
-/// Computation" (2019), which is exact for 32-bit numbers.
-#[derive(Debug, Clone, Copy)]
-struct Modulus {
-    divisor: u32,
-    reciprocal: u64,
-}
-
-impl Modulus {
-    fn new(divisor: u32) -> Self {
-        // Wraps to 0 for the divisor 1, for which the remainder is then 0, as it should be.
-        Self { divisor, reciprocal: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "less than the divisor")]
-    fn of(self, value: u32) -> usize {
-        let fraction = self.reciprocal.wrapping_mul(u64::from(value));
-        ((u128::from(fraction) * u128::from(self.divisor)) >> 64) as usize
-    }
-
-    /// How far partition 0 lies behind bin 0: `2^31 mod divisor`.
-    fn turn(self) -> usize {
-        (1_usize << 31) % self.divisor as usize
-    }
-
-    fn partition(self, shifted: u32) -> u32 {
-        let (bin, turn, all) = (self.of(shifted), self.turn(), self.divisor as usize);
-        let partition = if bin >= turn { bin - turn } else { bin + all - turn };
-        u32::try_from(partition).unwrap_or(0)
-    }
-}
-
-/// `hash + 2^31`.
-fn shift(hash: i32) -> u32 {
-    hash.cast_unsigned() ^ (1 << 31)
-}
-
-fn unshift(shifted: u32) -> i32 {
-    (shifted ^ (1 << 31)).cast_signed()
-}
-
-/// Groups counts under common multiples that are small enough, largest first.
-fn common_multiples(counts: &[u32]) -> Vec<(u32, Vec<u32>)> {
-    let mut counts: Vec<u32> =
-        counts.iter().map(|count| (*count).clamp(1, MAX_PARTITIONS)).collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    counts.dedup();
-    let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
-    for count in counts {
-        let fitting = groups.iter_mut().filter_map(|group| {
-            let multiple = common_multiple(group.0, count);
-            let limit = COMMON_BINS.max(u64::from(group.0));
-            (multiple <= limit).then(|| Some((u32::try_from(multiple).ok()?, group))).flatten()
-        });
-        // The group that grows the least.
-        match fitting
-            .min_by_key(|(multiple, group)| u64::from(*multiple) * 1000 / u64::from(group.0))
-        {
-            Some((multiple, group)) => {
-                group.0 = multiple;
-                group.1.push(count);
-            }
-            None => groups.push((count, vec![count])),
-        }
-    }
-    groups
-}
-
-fn common_multiple(a: u32, b: u32) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    u64::from(a) / u64::from(x.max(1)) * u64::from(b)
-}
-
 /// Bins at a multiple of `count`, folded to `count` of them.
 fn fold(bins: &[u64], count: u32) -> Vec<u64> {
     let mut sums = vec![0_u64; count as usize];
@@ -485,61 +322,3 @@ fn fold(bins: &[u64], count: u32) -> Vec<u64> {
     // Which partition is which does not matter for a point of the curve: not turned.
     sums
 }
-
-/// Sorts by hash and makes one record of those with the same, where its rows fit.
-fn merge(records: &mut Vec<HashWeight>) {
-    records.sort_unstable_by_key(|record| record.hash);
-    records.dedup_by(|record, kept| {
-        if record.hash != kept.hash {
-            return false;
-        }
-        let Some(rows) = kept.rows.checked_add(record.rows) else { return false };
-        kept.rows = rows;
-        kept.bytes = kept.bytes.saturating_add(record.bytes);
-        true
-    });
-}
-
-impl Columns {
-    fn len(&self) -> usize {
-        self.shifted.len()
-    }
-
-    fn append(&mut self, records: &[HashWeight]) {
-        self.shifted.extend(records.iter().map(|record| shift(record.hash)));
-        self.rows.extend(records.iter().map(|record| record.rows));
-        self.bytes.extend(records.iter().map(|record| record.bytes));
-    }
-
-    fn chunk(&self) -> Chunk<'_> {
-        Chunk { shifted: &self.shifted, rows: &self.rows, bytes: &self.bytes }
-    }
-}
-
-/// A run of records.
-#[derive(Debug, Clone, Copy)]
-struct Chunk<'a> {
-    shifted: &'a [u32],
-    rows: &'a [u32],
-    bytes: &'a [u64],
-}
-
-impl Chunk<'_> {
-    fn len(&self) -> usize {
-        self.shifted.len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        let at = at.min(self.len());
-        let (shifted, shifted_rest) = self.shifted.split_at(at);
-        let (rows, rows_rest) = self.rows.split_at(at);
-        let (bytes, bytes_rest) = self.bytes.split_at(at);
-        (
-            Self { shifted, rows, bytes },
-            Self { shifted: shifted_rest, rows: rows_rest, bytes: bytes_rest },
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests;
