@@ -1,5 +1,11 @@
 //! Pure functions from what was read to numbers. Must not know about I/O.
 
+pub mod consequences;
+pub mod heavy;
+pub mod layout;
+mod recommend;
 mod skew;
+pub mod verdict;
 
+pub use recommend::{DEFAULT_BOUND, Recommendation, candidates, recommend};
 pub use skew::{Distribution, Largest, Skew};

@@ -1,19 +1,26 @@
 //! What the screens show and the commands print: serialisable reports.
 //!
-//! One report per subject ([`InspectReport`], [`PartitionsReport`]). Field names are
+//! One report per subject ([`InspectReport`], [`PartitionsReport`],
+//! [`KeysReport`], [`PlanReport`]). Field names are
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
 mod inspect;
+mod keys;
+mod mask;
 mod partitions;
+mod plan;
 
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
 };
+pub use keys::{KeyReport, KeysReport, Known};
+pub use mask::{Reveal, key_words};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
 };
+pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
 
 use serde::Serialize;
 
