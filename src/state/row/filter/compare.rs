@@ -14,12 +14,12 @@ const DIGITS: u32 = 38;
 /// Strings and binary go byte by byte, which is Spark's order without a collation.
 pub fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     match (left, right) {
-        (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
         (Value::Boolean(a), Value::Boolean(b)) => Some(a.cmp(b)),
         (Value::Binary(a), Value::Binary(b)) => Some(a.cmp(b)),
         (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
-        (Value::Timestamp(a), Value::Timestamp(b))
+        (Value::Integer(a), Value::Integer(b))
+        | (Value::Timestamp(a), Value::Timestamp(b))
         | (Value::TimestampNtz(a), Value::TimestampNtz(b))
         | (Value::Time(a), Value::Time(b)) => Some(a.cmp(b)),
         (a, b) => Some(numbers(Number::of(a)?, Number::of(b)?)),

@@ -75,7 +75,7 @@ impl Filter {
                 let DataType::Struct(fields) = data_type else { return None };
                 data_type = &fields.get(*index)?.data_type;
             }
-            pinned_value(&pins, column.to_vec(), data_type)
+            pinned_value(&pins, column, data_type)
         };
         columns.iter().map(value).collect()
     }
@@ -84,10 +84,10 @@ impl Filter {
 /// The value at `way`, put together from those of its fields where it is a struct.
 fn pinned_value<'f>(
     pins: &[(Vec<usize>, Value<'static>)],
-    way: Vec<usize>,
+    way: &[usize],
     data_type: &'f DataType,
 ) -> Option<Value<'f>> {
-    if let Some((_, value)) = pins.iter().find(|(pinned, _)| *pinned == way) {
+    if let Some((_, value)) = pins.iter().find(|(pinned, _)| pinned == way) {
         return stored(value, data_type);
     }
     let DataType::Struct(fields) = data_type else { return None };
@@ -95,8 +95,8 @@ fn pinned_value<'f>(
         .iter()
         .enumerate()
         .map(|(index, field)| {
-            let way = way.iter().copied().chain([index]).collect();
-            pinned_value(pins, way, &field.data_type)
+            let way: Vec<usize> = way.iter().copied().chain([index]).collect();
+            pinned_value(pins, &way, &field.data_type)
         })
         .collect();
     values.filter(|values| !values.is_empty()).map(|values| Value::Struct(fields, values))

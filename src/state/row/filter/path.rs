@@ -1,5 +1,7 @@
 //! Columns: found by name among those of a family, then looked up in rows.
 
+use std::cmp::Ordering;
+
 use super::ast::{Literal, PathText, Place, StepText};
 use super::compare::compare;
 use super::error::{FilterError, FilterErrorKind};
@@ -47,12 +49,11 @@ impl Path {
             Side::Value => value,
         };
         let end = self.steps.iter().try_fold(row, |here, step| match (step, here) {
-            (Step::Column(index), Value::Struct(_, values)) => values.get(*index),
-            (Step::Element(index), Value::Array(values)) => values.get(*index),
+            (Step::Column(index), Value::Struct(_, values))
+            | (Step::Element(index), Value::Array(values)) => values.get(*index),
             (Step::Entry(wanted), Value::Map(entries)) => {
                 let mut entries = entries.iter();
-                let equal =
-                    |key: &Value<'_>| compare(key, wanted).is_some_and(|order| order.is_eq());
+                let equal = |key: &Value<'_>| compare(key, wanted).is_some_and(Ordering::is_eq);
                 entries.find(|(key, _)| equal(key)).map(|(_, value)| value)
             }
             _ => None,
