@@ -23,6 +23,8 @@ mod page;
 mod partitions;
 mod process;
 mod read;
+#[cfg_attr(not(test), expect(dead_code, reason = "rows are not read yet"))]
+mod state;
 mod surroundings;
 mod table;
 mod text;

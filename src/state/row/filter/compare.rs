@@ -22,7 +22,23 @@ pub fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         | (Value::Timestamp(a), Value::Timestamp(b))
         | (Value::TimestampNtz(a), Value::TimestampNtz(b))
         | (Value::Time(a), Value::Time(b)) => Some(a.cmp(b)),
-        (a, b) => Some(numbers(Number::of(a)?, Number::of(b)?)),
+        (a, b) => match (moment(a), moment(b)) {
+            (Some((a, true)), Some((b, true))) | (Some((a, false)), Some((b, false))) => {
+                Some(a.cmp(&b))
+            }
+            _ => Some(numbers(Number::of(a)?, Number::of(b)?)),
+        },
+    }
+}
+
+/// A timestamp of any precision as microseconds and nanoseconds, and whether it has a zone.
+fn moment(value: &Value<'_>) -> Option<((i64, u16), bool)> {
+    match value {
+        Value::Timestamp(micros) => Some(((*micros, 0), true)),
+        Value::TimestampNanos { micros, nanos } => Some(((*micros, *nanos), true)),
+        Value::TimestampNtz(micros) => Some(((*micros, 0), false)),
+        Value::TimestampNtzNanos { micros, nanos } => Some(((*micros, *nanos), false)),
+        _ => None,
     }
 }
 
@@ -173,5 +189,8 @@ mod tests {
         assert_eq!(compare(&Value::Null, &Value::Null), None);
         assert_eq!(compare(&Value::Integer(1), &Value::String("1".into())), None);
         assert_eq!(compare(&Value::Timestamp(1), &Value::TimestampNtz(1)), None);
+        let fine = Value::TimestampNanos { micros: 1, nanos: 1 };
+        assert_eq!(compare(&Value::Timestamp(1), &fine), Some(Ordering::Less));
+        assert_eq!(compare(&Value::TimestampNtz(1), &fine), None);
     }
 }

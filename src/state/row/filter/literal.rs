@@ -53,8 +53,8 @@ impl Class {
             DataType::String => Self::Text,
             DataType::Binary => Self::Bytes,
             DataType::Date => Self::Date,
-            DataType::Timestamp => Self::Timestamp,
-            DataType::TimestampNtz => Self::TimestampNtz,
+            DataType::Timestamp | DataType::TimestampNanos => Self::Timestamp,
+            DataType::TimestampNtz | DataType::TimestampNtzNanos => Self::TimestampNtz,
             DataType::Time => Self::Time,
             DataType::Void
             | DataType::YearMonthInterval(_)
@@ -99,8 +99,8 @@ pub(super) fn called(data_type: &DataType) -> String {
         DataType::String => "string",
         DataType::Binary => return "binary".to_owned(),
         DataType::Date => "date",
-        DataType::Timestamp => "timestamp",
-        DataType::TimestampNtz => "timestamp_ntz",
+        DataType::Timestamp | DataType::TimestampNanos => "timestamp",
+        DataType::TimestampNtz | DataType::TimestampNtzNanos => "timestamp_ntz",
         DataType::Time => "time",
         DataType::YearMonthInterval(_)
         | DataType::DayTimeInterval(_)
@@ -284,6 +284,16 @@ pub(super) fn stored(value: &Value<'static>, data_type: &DataType) -> Option<Val
         DataType::Decimal { precision, scale } => rescaled(value, *precision, *scale),
         DataType::Float => float(value),
         DataType::Double => double(value),
+        DataType::TimestampNanos => match value {
+            Value::Timestamp(micros) => Some(Value::TimestampNanos { micros: *micros, nanos: 0 }),
+            other => Some(other.clone()),
+        },
+        DataType::TimestampNtzNanos => match value {
+            Value::TimestampNtz(micros) => {
+                Some(Value::TimestampNtzNanos { micros: *micros, nanos: 0 })
+            }
+            other => Some(other.clone()),
+        },
         _ => Some(value.clone()),
     }
 }
