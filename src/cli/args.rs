@@ -249,12 +249,12 @@ pub(crate) fn friendlier(error: clap::Error, args: &[OsString]) -> clap::Error {
     command.error(ErrorKind::UnknownArgument, message)
 }
 
-fn batch(text: &str) -> Result<BatchId, String> {
+pub(super) fn batch(text: &str) -> Result<BatchId, String> {
     text.parse().map(BatchId).map_err(|_| "a batch id is a whole number, such as 1841".to_owned())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "clap expects a Result")]
-fn operator(text: &str) -> Result<OperatorArg, String> {
+pub(super) fn operator(text: &str) -> Result<OperatorArg, String> {
     Ok(text
         .parse()
         .map_or_else(|_| OperatorArg::Name(text.to_owned()), |id| OperatorArg::Id(OperatorId(id))))

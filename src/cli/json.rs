@@ -9,15 +9,29 @@ use super::text;
 
 /// Writes `report` pretty-printed, with a line end.
 pub(crate) fn write(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    let formatter = Guarded(PrettyFormatter::new());
+    let formatter = Guarded::pretty();
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, formatter);
     report.serialize(&mut serializer)?;
     out.write_all(b"\n")
 }
 
-/// A pretty printer that writes `\u` escapes for every character that JSON would let through
+/// A printer that writes `\u` escapes for every character that JSON would let through
 /// and a terminal would obey. The value that a parser gets back is the same.
-struct Guarded(PrettyFormatter<'static>);
+pub(crate) struct Guarded<F>(F);
+
+impl Guarded<PrettyFormatter<'static>> {
+    /// On many lines, for people.
+    fn pretty() -> Self {
+        Self(PrettyFormatter::new())
+    }
+}
+
+impl Guarded<CompactFormatter> {
+    /// On one line.
+    pub(crate) fn compact() -> Self {
+        Self(CompactFormatter)
+    }
+}
 
 macro_rules! same {
     ($($method:ident($($argument:ident: $type:ty),*);)*) => {
@@ -31,7 +45,7 @@ macro_rules! same {
     };
 }
 
-impl Formatter for Guarded {
+impl<F: Formatter> Formatter for Guarded<F> {
     same! {
         begin_array();
         end_array();
@@ -49,6 +63,10 @@ impl Formatter for Guarded {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        // Nearly every text is plain; no need to look at its characters one by one.
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return CompactFormatter.write_string_fragment(writer, fragment);
+        }
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| steers(*c)) {
             let (before, after) = rest.split_at(at);

@@ -27,6 +27,8 @@ mod partitions;
 mod plan;
 mod process;
 mod read;
+#[cfg_attr(not(test), expect(dead_code, reason = "rows are not read yet"))]
+mod state;
 mod surroundings;
 mod table;
 mod text;
