@@ -23,6 +23,7 @@ mod page;
 mod partitions;
 mod process;
 mod read;
+mod scan;
 mod surroundings;
 mod table;
 mod text;
@@ -55,6 +56,7 @@ pub fn run(
         Some(Command::Demo(args)) => demo::run(args, around),
         Some(Command::Inspect(args)) => inspect::run(args, around),
         Some(Command::Partitions(args)) => partitions::run(args, around),
+        Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

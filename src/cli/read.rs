@@ -99,7 +99,7 @@ fn find_operator(name: &str, operators: &[OperatorReport]) -> Result<OperatorId,
 }
 
 /// A line on standard error that says how far reading is, on a terminal, after a second.
-struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     state: Mutex<MeterState<'a>>,
 }
 
@@ -111,13 +111,18 @@ struct MeterState<'a> {
 }
 
 impl<'a> Meter<'a> {
-    fn new(err: &'a mut (dyn Write + Send), kind: Stream) -> Self {
+    pub(crate) fn new(err: &'a mut (dyn Write + Send), kind: Stream) -> Self {
         let wanted = matches!(kind, Stream::Terminal { .. });
         let next = Instant::now() + PATIENCE;
         Self { state: Mutex::new(MeterState { err, wanted, next, shown: false }) }
     }
 
     fn show(&self, progress: Progress) {
+        self.say(|| line(progress));
+    }
+
+    /// Shows a line, if it is time for one.
+    pub(crate) fn say(&self, line: impl FnOnce() -> String) {
         // A worker never waits for another one's line.
         let Ok(mut state) = self.state.try_lock() else { return };
         let now = Instant::now();
@@ -127,11 +132,11 @@ impl<'a> Meter<'a> {
         state.next = now + UPDATE;
         state.shown = true;
         // Progress is a courtesy: a closed standard error is no reason to stop.
-        let _ = write!(state.err, "\r\x1b[K{}", line(progress));
+        let _ = write!(state.err, "\r\x1b[K{}", line());
         let _ = state.err.flush();
     }
 
-    fn finish(self) {
+    pub(crate) fn finish(self) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if state.shown {
             let _ = write!(state.err, "\r\x1b[K");

@@ -1,11 +1,12 @@
 //! What the screens show and the commands print: serialisable reports.
 //!
-//! One report per subject ([`InspectReport`], [`PartitionsReport`]). Field names are
+//! One report per subject ([`InspectReport`], [`PartitionsReport`], [`ScanReport`]). Field names are
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
 mod inspect;
 mod partitions;
+mod scan;
 
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
@@ -13,6 +14,10 @@ pub use inspect::{
 };
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
+};
+pub use scan::{
+    Extent, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, Unreadable,
+    UnreadableKind,
 };
 
 use serde::Serialize;
