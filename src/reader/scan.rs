@@ -171,7 +171,7 @@ impl Scan<'_> {
         let mut level = roots;
         let mut left = depth;
         loop {
-            level.retain(|place| seen.insert(format!("{}/{}", place.identity, place.dir)));
+            level.retain(|place| seen.insert(place.key()));
             let Some(crew) = level.first().map(|place| place.root.crew()) else { return };
             let room = MAX_DIRECTORIES.saturating_sub(seen.len() - level.len());
             if level.len() > room {
@@ -197,7 +197,7 @@ impl Scan<'_> {
                 return;
             }
             if left == 0 || report.extent == Extent::TooManyDirectories {
-                next.retain(|place| !seen.contains(&format!("{}/{}", place.identity, place.dir)));
+                next.retain(|place| !seen.contains(&place.key()));
                 report.too_deep = next.len() as u64;
                 return;
             }
@@ -274,6 +274,14 @@ impl Scan<'_> {
 impl Place {
     fn path(&self, name: &str) -> String {
         if self.dir.is_empty() { name.to_owned() } else { format!("{}/{name}", self.dir) }
+    }
+
+    /// The same for a directory below two roots.
+    fn key(&self) -> String {
+        match self.dir.as_str() {
+            "" => self.identity.clone(),
+            dir => format!("{}/{dir}", self.identity),
+        }
     }
 
     fn address(&self) -> String {
