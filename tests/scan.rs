@@ -342,7 +342,7 @@ fn the_command_prints_a_page_json_and_csv() {
     for line in text(&page.stdout).lines().skip(1) {
         assert!(line.chars().count() <= 80, "{line}");
     }
-    for word in ["no: provider", "no: limit", "team-b/join", "not read: 2", "damaged"] {
+    for word in ["no: provider", "no: limit", "team-b/join", "age", "not read: 2", "damaged"] {
         assert!(text(&page.stdout).contains(word), "{word}: {}", text(&page.stdout));
     }
 

@@ -73,16 +73,16 @@ RANKED BY:
   large    more than 1 GB per partition in a store
   skewed   the largest partition has more than twice the mean, by rows
   empty    100 instances or more, of fewer than 1,000 rows each
-  Within these, by how far the bound is exceeded; an old count (the same in every
-  retained batch) comes first among equals. Checkpoints that cannot be resized
-  follow, and those with nothing to gain are last.
+  Within these, by how far the bound is exceeded; among equals, an old count
+  (the same in every retained batch) comes first. Checkpoints that cannot be
+  resized follow, and those with nothing to gain are last.
 
 EXIT CODES:
   0    all were read, and none has an error (statetop inspect PATH tells them)
   1    a checkpoint has an error, or something below a root could not be read
   2    wrong usage
   3    no root can be read
-  130  stopped at Ctrl-C; what was read until then is printed and marked partial";
+  130  stopped at Ctrl-C; what was read is printed and marked partial";
 
 const DEMO_EXAMPLES: &str = "\
 EXAMPLES:

@@ -171,7 +171,7 @@ fn status(status: Status) -> &'static str {
     }
 }
 
-/// `skewed, old count`, `no: HDFS`, `-`.
+/// `skewed, old`, `no: provider`, `-`.
 fn resize(one: &ScannedCheckpoint) -> (Role, String) {
     let words: Vec<&str> = kinds(one).map(|kind| word(kind).0).collect();
     match one.standing {
@@ -207,7 +207,7 @@ pub(super) fn word(kind: &'static str) -> (&'static str, &'static str) {
             "100 instances or more of fewer than 1,000 rows each; fewer partitions write fewer \
              objects per batch",
         ),
-        "never-revisited" => ("old count", "the same count in every retained batch"),
+        "never-revisited" => ("old", "the same count in every retained batch: never revisited"),
         "unfinished-repartition" => {
             ("unfinished", "a resize was begun; only its own count can be retried")
         }

@@ -76,10 +76,10 @@ fn a_page_fits_eighty_columns() {
 /data
 3 checkpoints: a resize may help 1; something forbids it for 1.
 
-  path                       parts       rows   bytes  max÷mean  age  resize
-  a-team-with-a-…fraud_join    200  2,000,000  100 MB    11.4 !  4 s  skewed
-  \\u{1b}[2Jlegacy             200  2,000,000  100 MB         -  4 s  no: provider
-  .                            200  2,000,000  100 MB      11.4  4 s  -
+  path                     parts       rows   bytes  max÷mean  age  resize
+  a-team-with…/fraud_join    200  2,000,000  100 MB    11.4 !  4 s  skewed
+  \\u{1b}[2Jlegacy            200  2,000,000  100 MB         -  4 s  no: provider
+  .                          200  2,000,000  100 MB      11.4  4 s  -
 
 provider   the state store is not RocksDB
 skewed     the largest partition has more than twice the mean; another count
