@@ -52,11 +52,40 @@ pub struct Progress {
     pub bytes: Bytes,
 }
 
-/// Applies `work` to every item on up to `workers` threads and returns the results in the
-/// order of the items. Items not started when `cancel` fires are left out: `None`.
+/// How many threads may work at once, over maps inside maps: whoever has work left takes the
+/// threads that others no longer need. Clones share the threads.
+#[derive(Debug, Clone)]
+pub struct Crew(Arc<AtomicUsize>);
+
+impl Crew {
+    /// A crew of `workers` threads, of which the caller's is one.
+    pub fn new(workers: NonZeroUsize) -> Self {
+        Self(Arc::new(AtomicUsize::new(workers.get() - 1)))
+    }
+
+    /// Takes a thread, if one is free.
+    fn take(&self) -> bool {
+        let less = |free: usize| free.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    fn give_back(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl From<NonZeroUsize> for Crew {
+    fn from(workers: NonZeroUsize) -> Self {
+        Self::new(workers)
+    }
+}
+
+/// Applies `work` to every item on up to `crew` threads (a number, or a [`Crew`] that others
+/// work with too) and returns the results in the order of the items. Items not started when
+/// `cancel` fires are left out: `None`.
 pub fn map_parallel<T, R>(
     items: &[T],
-    workers: NonZeroUsize,
+    crew: impl Into<Crew>,
     cancel: &Cancel,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<Option<R>>
@@ -64,24 +93,11 @@ where
     T: Sync,
     R: Send,
 {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    let run = || {
-        while !cancel.is_cancelled() {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(index) else { break };
-            let result = work(item);
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-        }
-    };
-    thread::scope(|scope| {
-        // The calling thread is one of the workers: a single item costs no thread.
-        for _ in 1..workers.get().min(items.len()) {
-            scope.spawn(run);
-        }
-        run();
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let results = Mutex::new(Vec::with_capacity(items.len()));
+    let map = Map { items, crew: crew.into(), cancel, work, next: AtomicUsize::new(0), results };
+    // The calling thread is one of the workers: a single item costs no thread.
+    thread::scope(|scope| map.run(scope));
+    let mut results = map.results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_unstable_by_key(|(index, _)| *index);
     let mut ordered = Vec::with_capacity(items.len());
     for (index, result) in results {
@@ -92,6 +108,35 @@ where
     }
     ordered.resize_with(items.len(), || None);
     ordered
+}
+
+/// What the threads of one [`map_parallel`] share.
+struct Map<'a, T, R, F> {
+    items: &'a [T],
+    crew: Crew,
+    cancel: &'a Cancel,
+    work: F,
+    next: AtomicUsize,
+    results: Mutex<Vec<(usize, R)>>,
+}
+
+impl<T: Sync, R: Send, F: Fn(&T) -> R + Sync> Map<'_, T, R, F> {
+    /// Works until nothing is left. Before each item it calls for help if there is more to do, so
+    /// that a thread which becomes free in the middle of a long map is used.
+    fn run<'scope>(&'scope self, scope: &'scope thread::Scope<'scope, '_>) {
+        while !self.cancel.is_cancelled() {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = self.items.get(index) else { break };
+            if self.next.load(Ordering::Relaxed) < self.items.len() && self.crew.take() {
+                scope.spawn(|| {
+                    self.run(scope);
+                    self.crew.give_back();
+                });
+            }
+            let result = (self.work)(item);
+            self.results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -117,5 +162,26 @@ mod tests {
             *n
         });
         assert_eq!(done, [Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn maps_inside_maps_share_their_threads() {
+        let crew = Crew::new(NonZeroUsize::new(3).unwrap());
+        let (working, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let cancel = Cancel::default();
+        let outer: Vec<usize> = (0..20).collect();
+        let sums = map_parallel(&outer, crew.clone(), &cancel, |outer| {
+            let inner: Vec<usize> = (0..10).collect();
+            let parts = map_parallel(&inner, crew.clone(), &cancel, |inner| {
+                most.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::yield_now();
+                working.fetch_sub(1, Ordering::SeqCst);
+                outer * inner
+            });
+            parts.into_iter().flatten().sum::<usize>()
+        });
+        assert!(sums.iter().zip(&outer).all(|(sum, outer)| *sum == Some(outer * 45)));
+        assert!(most.load(Ordering::SeqCst) <= 3, "never more than the crew");
+        assert_eq!(crew.0.load(Ordering::SeqCst), 2, "all are given back");
     }
 }

@@ -35,6 +35,7 @@ fn help_teaches() {
         ("help_demo", vec!["demo", "--help"]),
         ("help_inspect", vec!["inspect", "--help"]),
         ("help_partitions", vec!["partitions", "--help"]),
+        ("help_scan", vec!["scan", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

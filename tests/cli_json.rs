@@ -9,6 +9,12 @@ use std::collections::BTreeSet;
 
 use fake::Fake;
 use serde_json::Value;
+use statetop::diagnosis::candidate::{Judgement, Standing};
+use statetop::report::{
+    Extent, Grade, Provider, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint,
+    ScannedOperator, Status, Unreadable, UnreadableKind,
+};
+use statetop::units::{Bytes, OperatorId};
 
 /// Objects whose keys or shape come from the checkpoint, not from us.
 const FOREIGN: [&str; 4] = ["conf", "offset", "key_schema", "value_schema"];
@@ -77,4 +83,47 @@ fn partitions_are_documented() {
             .filter(|path| !path.contains(".skew.bytes.") && !path.starts_with("findings[]"))
             .collect();
     assert_eq!(documented("partitions"), fields);
+}
+
+#[test]
+fn a_scan_is_documented() {
+    let standing = Standing::Gain;
+    let checkpoint = ScannedCheckpoint {
+        path: "/data/ckpt".to_owned(),
+        query_id: None,
+        status: Status::Committed,
+        operators: vec![ScannedOperator { id: OperatorId(0), name: "dedupe".to_owned() }],
+        provider: Some(Provider::Rocksdb),
+        partitions: Some(200),
+        rows: Some(1),
+        rows_grade: Grade::Snapshot,
+        bytes: Bytes(1),
+        rows_per_partition: None,
+        max_over_mean: None,
+        first_batch: None,
+        last_batch: None,
+        last_commit_at: None,
+        last_commit_age: None,
+        errors: 0,
+        warnings: 0,
+        standing,
+        reasons: vec![ScanReason { kind: "skewed", factor: 2.0, text: String::new() }],
+        obstacles: vec![ScanObstacle { kind: "provider", text: String::new() }],
+        judged: Judgement { standing, reasons: Vec::new(), obstacles: Vec::new() },
+    };
+    let unreadable =
+        Unreadable { path: String::new(), kind: UnreadableKind::Directory, reason: String::new() };
+    let report = ScanReport {
+        roots: Vec::new(),
+        extent: Extent::Complete,
+        observed_at: fake::NOW,
+        directories: 1,
+        too_deep: 0,
+        found: 1,
+        checkpoints: vec![checkpoint],
+        unreadable: vec![unreadable],
+    };
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    assert_eq!(documented("scan"), fields);
 }

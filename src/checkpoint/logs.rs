@@ -126,7 +126,7 @@ impl<T: Clone + Send + Sync> LogFiles<T> {
                 None => unknown.push((batch, stamp)),
             }
         }
-        let content = map_parallel(&unknown, storage.workers(), cancel, |(batch, _)| {
+        let content = map_parallel(&unknown, storage.crew(), cancel, |(batch, _)| {
             read_entry(storage, log, *batch, &parse)
         });
         cancel.check()?;

@@ -10,6 +10,7 @@ mod conf;
 mod examine;
 mod fault;
 pub mod file_log;
+pub mod find;
 mod format;
 mod load;
 mod logs;

@@ -58,7 +58,7 @@ impl Root {
                 .any(|part| self.has(part))
     }
 
-    fn of(names: &[Name]) -> Self {
+    pub(super) fn of(names: &[Name]) -> Self {
         let part_name = |name: &&Name| {
             matches!(name.name.as_str(), "metadata" | "offsets" | "commits" | "state" | "sources")
         };

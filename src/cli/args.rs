@@ -35,6 +35,8 @@ EXAMPLES:
       Which partitions are the largest? Every row counted.
   statetop partitions TARGET --operator 1 --format csv
       One line per partition, for a spreadsheet.
+  statetop scan /data/ckpt
+      Which of these queries should be resized?
   statetop inspect TARGET --batch 1838 --format json
       The state as it was after batch 1838, as far as the files reach.
 
@@ -61,6 +63,29 @@ EXAMPLES:
       Every row of one operator counted.
   statetop partitions TARGET --format csv > partitions.csv
   statetop partitions TARGET --format json | jq '.operators[].stores[].total'";
+
+const SCAN_EXAMPLES: &str = "\
+EXAMPLES:
+  statetop scan /data/ckpt s3://team-bucket/checkpoints
+      Which queries should be resized? Most to gain first.
+  statetop scan /data --depth 8 --limit 20
+  statetop scan /data --format json | jq '.checkpoints[] | {path, standing}'
+  statetop scan /data --format csv > queries.csv
+
+RANKED BY:
+  large    more than 1 GB per partition in a store
+  skewed   the largest partition has more than twice the mean, by rows
+  empty    100 instances or more, of fewer than 1,000 rows each
+  Within these, by how far the bound is exceeded; among equals, an old count
+  (the same in every retained batch) comes first. Checkpoints that cannot be
+  resized follow, and those with nothing to gain are last.
+
+EXIT CODES:
+  0    all were read, and none has an error (statetop inspect PATH tells them)
+  1    a checkpoint has an error, or something below a root could not be read
+  2    wrong usage
+  3    no root can be read
+  130  stopped at Ctrl-C; what was read is printed and marked partial";
 
 const DEMO_EXAMPLES: &str = "\
 EXAMPLES:
@@ -103,6 +128,9 @@ pub(crate) enum Command {
     /// Print how each store's state is spread over its partitions
     #[command(after_long_help = PARTITIONS_EXAMPLES)]
     Partitions(PartitionsArgs),
+    /// Find every checkpoint below some folders, ranked by what a resize would bring
+    #[command(after_long_help = SCAN_EXAMPLES)]
+    Scan(ScanArgs),
 }
 
 /// `statetop TARGET`.
@@ -152,6 +180,28 @@ pub(crate) struct PartitionsArgs {
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `statetop scan ROOT…`.
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// Folders to look through: plain paths or cloud addresses
+    ///
+    /// A folder may be a checkpoint itself. Parts of checkpoints and partitions of tables are
+    /// not searched, and symbolic links are not followed.
+    #[arg(required = true, value_name = "ROOT")]
+    pub(crate) roots: Vec<String>,
+    /// Levels below each root to look at; 0 is the root alone
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub(crate) depth: u32,
+    /// Print only the first N checkpoints; all are scanned
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Print all columns, however long the lines
+    #[arg(long)]
+    pub(crate) wide: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -211,7 +261,7 @@ pub(crate) enum Format {
     Table,
     /// The whole report; fields are documented in docs/json.md
     Json,
-    /// One line per store, or per partition
+    /// One line per store, partition or checkpoint
     Csv,
 }
 

@@ -41,7 +41,7 @@ impl Exit {
 }
 
 /// Given up at Ctrl-C.
-const INTERRUPTED: Exit = Exit::Signal(signal_hook::consts::SIGINT);
+pub(crate) const INTERRUPTED: Exit = Exit::Signal(signal_hook::consts::SIGINT);
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]

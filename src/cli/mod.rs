@@ -27,6 +27,7 @@ mod partitions;
 mod plan;
 mod process;
 mod read;
+mod scan;
 #[cfg_attr(not(test), expect(dead_code, reason = "rows are not read yet"))]
 mod state;
 mod surroundings;
@@ -61,6 +62,7 @@ pub fn run(
         Some(Command::Demo(args)) => demo::run(args, around),
         Some(Command::Inspect(args)) => inspect::run(args, around),
         Some(Command::Partitions(args)) => partitions::run(args, around),
+        Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

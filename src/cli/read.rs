@@ -99,7 +99,7 @@ fn find_operator(name: &str, operators: &[OperatorReport]) -> Result<OperatorId,
 }
 
 /// A line on standard error that says how far reading is, on a terminal, after a second.
-struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     state: Mutex<MeterState<'a>>,
 }
 
@@ -112,7 +112,7 @@ struct MeterState<'a> {
 }
 
 impl<'a> Meter<'a> {
-    fn new(err: &'a mut (dyn Write + Send), kind: Stream) -> Self {
+    pub(crate) fn new(err: &'a mut (dyn Write + Send), kind: Stream) -> Self {
         let wanted = matches!(kind, Stream::Terminal { .. });
         let began = Instant::now();
         let next = began + PATIENCE;
@@ -120,6 +120,11 @@ impl<'a> Meter<'a> {
     }
 
     fn show(&self, progress: Progress) {
+        self.say(|elapsed| line(progress, elapsed));
+    }
+
+    /// Shows a line, made from the time that has passed, if it is time for one.
+    pub(crate) fn say(&self, line: impl FnOnce(Duration) -> String) {
         // A worker never waits for another one's line.
         let Ok(mut state) = self.state.try_lock() else { return };
         let now = Instant::now();
@@ -129,12 +134,12 @@ impl<'a> Meter<'a> {
         state.next = now + UPDATE;
         state.shown = true;
         // Progress is a courtesy: a closed standard error is no reason to stop.
-        let line = line(progress, now - state.began);
+        let line = line(now - state.began);
         let _ = write!(state.err, "\r\x1b[K{line}");
         let _ = state.err.flush();
     }
 
-    fn finish(self) {
+    pub(crate) fn finish(self) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if state.shown {
             let _ = write!(state.err, "\r\x1b[K");

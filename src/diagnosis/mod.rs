@@ -3,6 +3,7 @@
 //! Readers and analyses state facts; here they become [`Finding`]s in the operator's
 //! words. Must not know about I/O or the terminal.
 
+pub mod candidate;
 mod checkpoint;
 mod finding;
 mod state;

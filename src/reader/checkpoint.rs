@@ -66,7 +66,7 @@ impl CheckpointReader {
         let (done, counter) = (AtomicU64::new(0), Counter::default());
         let total = jobs.len() as u64;
         let run = Run { cancel, counter: &counter };
-        let results = task::map_parallel(&jobs, self.storage.workers(), cancel, |job| {
+        let results = task::map_parallel(&jobs, self.storage.crew(), cancel, |job| {
             let census = job.store.census(job.partition, &job.target, method, run);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(Progress { done, total, rows: counter.rows(), bytes: counter.bytes() });

@@ -3,6 +3,7 @@
 
 mod build;
 mod checkpoint;
+mod scan;
 mod session;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
 pub use checkpoint::CheckpointReader;
+pub use scan::{ScanProgress, ScanRequest, scan, scan_storages};
 
 /// How deep to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -29,6 +29,14 @@ impl Local {
         Self { root: std::path::absolute(&root).unwrap_or(root).into() }
     }
 
+    pub(super) fn below(&self, dir: &str) -> Self {
+        Self { root: self.root.join(dir).into() }
+    }
+
+    pub(super) fn is_link(&self, path: &str) -> bool {
+        fs::symlink_metadata(self.root.join(path)).is_ok_and(|found| found.is_symlink())
+    }
+
     pub(super) fn list(&self, dir: &str) -> Result<Vec<Entry>, StorageError> {
         self.each(dir, |entry| {
             let name = entry.file_name().to_string_lossy().into_owned();

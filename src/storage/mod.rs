@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use object_store::ObjectStore;
 
+use crate::task::Crew;
 use crate::units::{Bytes, UnixMillis};
 
 pub use error::StorageError;
@@ -33,6 +34,8 @@ use target::Target;
 pub struct Storage {
     address: Arc<str>,
     backend: Backend,
+    /// The threads that this storage is read by together with others.
+    crew: Option<Crew>,
 }
 
 #[derive(Debug, Clone)]
@@ -91,7 +94,7 @@ impl Storage {
             Target::Local(path) => Backend::Local(Local::new(path)),
             Target::Cloud(cloud) => Backend::Remote(Remote::connect(target, &cloud)?),
         };
-        Ok(Self { address: target.into(), backend })
+        Ok(Self { address: target.into(), backend, crew: None })
     }
 
     /// Serves the directory `prefix` of any object store, for stores that [`Storage::open`] has no
@@ -105,7 +108,7 @@ impl Storage {
         address: &str,
     ) -> Result<Self, StorageError> {
         let remote = Remote::new(store, prefix, address)?;
-        Ok(Self { address: address.into(), backend: Backend::Remote(remote) })
+        Ok(Self { address: address.into(), backend: Backend::Remote(remote), crew: None })
     }
 
     /// The root as the caller named it.
@@ -123,6 +126,43 @@ impl Storage {
         match self.backend {
             Backend::Local(_) => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             Backend::Remote(_) => remote::WORKERS,
+        }
+    }
+
+    /// The threads that read this storage: those it was given, else [`Storage::workers`] of its own.
+    pub fn crew(&self) -> Crew {
+        self.crew.clone().unwrap_or_else(|| Crew::new(self.workers()))
+    }
+
+    /// The same storage, read by `crew` together with others.
+    #[must_use]
+    pub fn with_crew(self, crew: Crew) -> Self {
+        Self { crew: Some(crew), ..self }
+    }
+
+    /// The directory `dir` below the root as a root of its own: links out of it are not followed,
+    /// connection and crew are shared. Looks at nothing yet.
+    ///
+    /// # Errors
+    /// When `dir` is not a path inside the root.
+    pub fn below(&self, dir: &str) -> Result<Self, StorageError> {
+        names::check(dir)?;
+        if dir.is_empty() {
+            return Ok(self.clone());
+        }
+        let address = format!("{}/{dir}", self.address.trim_end_matches('/'));
+        let backend = match &self.backend {
+            Backend::Local(local) => Backend::Local(local.below(dir)),
+            Backend::Remote(remote) => Backend::Remote(remote.below(dir, &address)?),
+        };
+        Ok(Self { address: address.into(), backend, crew: self.crew.clone() })
+    }
+
+    /// Whether `path` itself is a symbolic link; cloud stores have none.
+    pub fn is_link(&self, path: &str) -> bool {
+        match &self.backend {
+            Backend::Local(local) => names::check(path).is_ok() && local.is_link(path),
+            Backend::Remote(_) => false,
         }
     }
 

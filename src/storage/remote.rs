@@ -55,6 +55,10 @@ impl Remote {
         Ok(Self { store, address: target.into(), prefix, runtime: Arc::new(runtime) })
     }
 
+    pub(super) fn below(&self, dir: &str, address: &str) -> Result<Self, StorageError> {
+        Ok(Self { prefix: self.path(dir)?, address: address.into(), ..self.clone() })
+    }
+
     pub(super) fn list(&self, dir: &str) -> Result<Vec<Entry>, StorageError> {
         let prefix = self.path(dir)?;
         let listing = self.runtime.block_on(self.store.list_with_delimiter(Some(&prefix)));

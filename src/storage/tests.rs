@@ -219,3 +219,19 @@ mod unix {
         assert_eq!(kind(&storage, "offsets", "\u{fffd}"), EntryKind::Other);
     }
 }
+
+#[test]
+fn a_directory_below_the_root_is_a_root_of_its_own() {
+    both(|storage| {
+        let offsets = storage.below("offsets").unwrap();
+        assert_eq!(offsets.address(), format!("{}/offsets", storage.address()));
+        assert_eq!(names_of(&offsets, ""), names_of(storage, "offsets"));
+        assert_eq!(
+            offsets.read("9", Bytes(10)).unwrap(),
+            storage.read("offsets/9", Bytes(10)).unwrap()
+        );
+        assert_eq!(storage.below("").unwrap().address(), storage.address());
+        assert!(storage.below("../x").is_err());
+        assert!(!storage.is_link("offsets"));
+    });
+}

@@ -1,0 +1,232 @@
+//! The table of a scan: as many columns as fit, the most telling first.
+
+use super::super::inspect::grade_word;
+use super::super::look::{Look, Role};
+use super::super::number::{bytes, count, count_or_dash, duration, ratio, ratio_or_dash};
+use super::super::table::{Align, Cell, Table};
+use super::super::text;
+use crate::console::text::cut_middle;
+use crate::diagnosis::candidate::Standing;
+use crate::report::{Provider, ScanReport, ScannedCheckpoint, Status};
+
+/// Spaces before the first column.
+const INDENT: usize = 2;
+/// Spaces between two columns, as [`Table`] has them.
+const GAP: usize = 2;
+/// Cells that a path keeps when there are columns to choose from.
+const PATH: usize = 20;
+/// Cells of a query's id that tell it from others at a glance.
+const ID: usize = 8;
+
+/// A column that may be left out.
+struct Column {
+    title: &'static str,
+    align: Align,
+    /// Its place in the order of importance.
+    rank: u8,
+    cell: fn(&ScannedCheckpoint) -> (Role, String),
+}
+
+/// All columns but the path, from left to right.
+fn columns(look: Look) -> [Column; 13] {
+    let column = |title, align, rank, cell| Column { title, align, rank, cell };
+    [
+        column("query", Align::Left, 12, if look.columns == usize::MAX { id } else { short_id }),
+        column("operators", Align::Left, 10, operators),
+        column("provider", Align::Left, 9, provider),
+        column("parts", Align::Right, 1, partitions),
+        column("rows", Align::Right, 2, |one| plain(count_or_dash(one.rows))),
+        column("grade", Align::Left, 11, |one| (Role::Muted, grade_word(one.rows_grade).into())),
+        column("rows/part", Align::Right, 6, rows_per_partition),
+        column("bytes", Align::Right, 4, |one| plain(bytes(one.bytes))),
+        column(look.max_over_mean(), Align::Right, 3, max_over_mean),
+        column("batches", Align::Right, 8, batches),
+        column("age", Align::Right, 5, age),
+        column("status", Align::Left, 7, |one| plain(status(one.status).to_owned())),
+        column("resize", Align::Left, 0, resize),
+    ]
+}
+
+/// The heading and a line per checkpoint.
+pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look) -> Vec<String> {
+    let paths: Vec<String> = shown.iter().map(|one| path(report, one)).collect();
+    let path_width = paths.iter().map(|path| text::width(path)).max().unwrap_or(0).max(4);
+    let columns = columns(look).map(|column| {
+        let cells: Vec<(Role, String)> = shown.iter().map(column.cell).collect();
+        let widths = cells.iter().map(|(_, text)| text::width(&text::clean(text)));
+        let width = widths.fold(text::width(column.title), usize::max);
+        (column, cells, width)
+    });
+
+    let mut order: Vec<(u8, usize)> =
+        columns.iter().map(|(column, _, width)| (column.rank, *width)).collect();
+    order.sort_unstable();
+    let room = look.columns.saturating_sub(INDENT);
+    let mut used = path_width.min(PATH);
+    // The first that does not fit ends it: a lesser column beside a gap would be taken for it.
+    let fitting = order.iter().take_while(|(_, width)| {
+        used = used.saturating_add(GAP).saturating_add(*width);
+        used <= room
+    });
+    let fitting = u8::try_from(fitting.count()).unwrap_or(u8::MAX).max(1);
+    let chosen: Vec<_> = columns.into_iter().filter(|(column, ..)| column.rank < fitting).collect();
+
+    let others: usize = chosen.iter().map(|(_, _, width)| width + GAP).sum();
+    let path_room = room.saturating_sub(others).max(ID);
+    let mut headings = vec![("path", Align::Left)];
+    headings.extend(chosen.iter().map(|(column, ..)| (column.title, column.align)));
+    let mut table = Table::new(headings);
+    for (index, path) in paths.iter().enumerate() {
+        let mut row = vec![Cell::plain(&cut_middle(path, path_room, look.ellipsis()))];
+        let cells = chosen.iter().filter_map(|(_, cells, _)| cells.get(index));
+        row.extend(cells.map(|(role, text)| Cell::new(*role, text)));
+        table.push(row);
+    }
+    table.lines(look, INDENT)
+}
+
+/// The path below the root where there is only one, which the page's first line names.
+fn path(report: &ScanReport, one: &ScannedCheckpoint) -> String {
+    let below = match report.roots.as_slice() {
+        [root] => one.path.strip_prefix(root.trim_end_matches('/')),
+        _ => None,
+    };
+    let path = match below.map(|below| below.trim_start_matches('/')) {
+        Some("") => ".",
+        Some(below) => below,
+        None => &one.path,
+    };
+    text::clean(path).into_owned()
+}
+
+fn plain(text: String) -> (Role, String) {
+    (Role::Text, text)
+}
+
+fn id(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(one.query_id.clone().unwrap_or_else(|| "-".to_owned()))
+}
+
+fn short_id(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(id(one).1.chars().take(ID).collect())
+}
+
+fn operators(one: &ScannedCheckpoint) -> (Role, String) {
+    let names: Vec<&str> = one.operators.iter().map(|operator| operator.name.as_str()).collect();
+    plain(if names.is_empty() { "-".to_owned() } else { names.join(", ") })
+}
+
+fn provider(one: &ScannedCheckpoint) -> (Role, String) {
+    let word = match one.provider {
+        Some(Provider::Rocksdb) => "RocksDB",
+        Some(Provider::Hdfs) => "HDFS",
+        Some(Provider::Other) => "other",
+        None => "-",
+    };
+    plain(word.to_owned())
+}
+
+fn partitions(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(one.partitions.map_or_else(|| "-".to_owned(), |partitions| partitions.to_string()))
+}
+
+fn rows_per_partition(one: &ScannedCheckpoint) -> (Role, String) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of rows")]
+    let text = match one.rows_per_partition {
+        None => "-".to_owned(),
+        Some(mean) if mean < 100.0 => ratio(mean),
+        Some(mean) => count(mean.round() as u64),
+    };
+    plain(text)
+}
+
+fn max_over_mean(one: &ScannedCheckpoint) -> (Role, String) {
+    let text = ratio_or_dash(one.max_over_mean);
+    if one.reasons.iter().any(|reason| reason.kind == "skewed") {
+        (Role::Warning, format!("{text} !"))
+    } else {
+        plain(text)
+    }
+}
+
+fn batches(one: &ScannedCheckpoint) -> (Role, String) {
+    let text = |batch: Option<crate::units::BatchId>| {
+        batch.map_or_else(|| "-".to_owned(), |batch| batch.to_string())
+    };
+    plain(format!("{}..{}", text(one.first_batch), text(one.last_batch)))
+}
+
+fn age(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(one.last_commit_age.map_or_else(|| "-".to_owned(), duration))
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Committed => "committed",
+        Status::Pending => "pending",
+        Status::UnfinishedRepartition => "unfinished",
+        Status::NoBatch => "no batch",
+        Status::NoCommittedBatch => "no commit",
+        Status::Empty => "empty",
+    }
+}
+
+/// `skewed, old`, `no: provider`, `-`.
+fn resize(one: &ScannedCheckpoint) -> (Role, String) {
+    let words: Vec<&str> = kinds(one).map(|kind| word(kind).0).collect();
+    match one.standing {
+        Standing::Gain => (Role::Warning, words.join(", ")),
+        Standing::Forbidden => {
+            let role = if one.errors > 0 { Role::Error } else { Role::Muted };
+            (role, format!("no: {}", words.join(", ")))
+        }
+        Standing::Healthy => (Role::Muted, "-".to_owned()),
+    }
+}
+
+/// The kinds of reason or obstacle that the last column tells; the first obstacle is enough.
+pub(super) fn kinds(one: &ScannedCheckpoint) -> impl Iterator<Item = &'static str> {
+    let reasons = one.reasons.iter().filter(|_| one.standing == Standing::Gain);
+    let obstacles = one.obstacles.iter().take(1);
+    reasons.map(|reason| reason.kind).chain(obstacles.map(|obstacle| obstacle.kind))
+}
+
+/// A word of at most ten letters for a kind, and what it means.
+pub(super) fn word(kind: &'static str) -> (&'static str, &'static str) {
+    match kind {
+        "large-partitions" => {
+            ("large", "more than 1 GB per partition; more partitions load and write faster")
+        }
+        "skewed" => (
+            "skewed",
+            "the largest partition has more than twice the mean; another count spreads it, \
+             unless a single key holds it",
+        ),
+        "nearly-empty" => (
+            "empty",
+            "100 instances or more of fewer than 1,000 rows each; fewer partitions write fewer \
+             objects per batch",
+        ),
+        "never-revisited" => ("old", "the same count in every retained batch: never revisited"),
+        "unfinished-repartition" => {
+            ("unfinished", "a resize was begun; only its own count can be retried")
+        }
+        "errors" => ("errors", "something is broken; statetop inspect PATH tells what"),
+        "no-committed-batch" => ("no batch", "no batch is committed, so nothing to redistribute"),
+        "stateless" => ("stateless", "the query keeps no state"),
+        "provider" => ("provider", "the state store is not RocksDB"),
+        "streaming-limit" => ("limit", "a streaming limit; a repartition fails half-way"),
+        "keyless-aggregate" => {
+            ("no keys", "an aggregate without grouping keys; an offline repartition loses it")
+        }
+        "join-format-4" => {
+            ("join v4", "a join in state format 4; an offline repartition corrupts it")
+        }
+        "no-operator-metadata" => (
+            "metadata",
+            "no operator metadata (Spark 3.5); let one batch run on Spark 4.0 or later",
+        ),
+        "unknown-count" => ("no count", "no readable offset entry says the partition count"),
+        other => (other, ""),
+    }
+}
