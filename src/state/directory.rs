@@ -82,6 +82,18 @@ impl Directory {
         changelogs.map(|file| file.version).filter(|found| *found <= version).max()
     }
 
+    /// Paths and files of the logs that led to `target`, newest first, as far back as they go.
+    pub(in crate::state) fn history(
+        &self,
+        storage: &Storage,
+        target: &Target,
+        log_kind: FileKind,
+    ) -> Vec<(String, DataFile)> {
+        let lineage = |file: &DataFile| self.lineage(storage, file);
+        let logs = files::history(&self.files, target, log_kind, lineage);
+        logs.into_iter().map(|log| (self.path_of(&log), log)).collect()
+    }
+
     /// The newest version that has a file.
     pub(in crate::state) fn newest_file(&self) -> Option<StateVersion> {
         self.files.iter().map(|file| file.version).max()

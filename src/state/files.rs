@@ -252,6 +252,42 @@ fn by_lineage(
     }
 }
 
+/// The logs that led to `target`, newest first, as far back as each is there, whatever
+/// snapshots lie between: what each batch changed. Ends early where a lineage is not readable.
+pub fn history(
+    files: &[DataFile],
+    target: &Target,
+    log_kind: FileKind,
+    lineage_of: impl Fn(&DataFile) -> Result<Vec<LineageEntry>, String>,
+) -> Vec<DataFile> {
+    let mut ids: BTreeMap<u64, String> = BTreeMap::new();
+    ids.extend(target.id.clone().map(|id| (target.version.0, id)));
+    let mut logs = Vec::new();
+    for at in (1..=target.version.0).rev() {
+        let id = match &target.id {
+            None => None,
+            Some(_) => match ids.get(&at) {
+                Some(id) => Some(id.clone()),
+                None => break,
+            },
+        };
+        let log = DataFile { version: StateVersion(at), id, kind: log_kind };
+        if files.binary_search(&log).is_err() {
+            break;
+        }
+        if target.id.is_some() && !ids.contains_key(&(at - 1)) {
+            let lineage = lineage_of(&log).unwrap_or_default().into_iter();
+            ids.extend(
+                lineage
+                    .filter(|entry| is_unique_id(&entry.checkpoint_unique_id))
+                    .map(|entry| (entry.version, entry.checkpoint_unique_id)),
+            );
+        }
+        logs.push(log);
+    }
+    logs
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,11 +10,8 @@ use super::row::types::{DataType, Field};
 use super::row::unsafe_row;
 use super::row::view::RowView;
 
-/// Tags before the bytes of a column, so that a null differs from every value and a text from
-/// the number with the same bytes.
-const NULL: u8 = 0;
-const WORD: u8 = 1;
-const BYTES: u8 = 2;
+/// Bytes of a word of a row.
+const WORD: usize = 8;
 
 /// The hash of a grouping key: its columns chained, from the seed on.
 ///
@@ -28,26 +25,64 @@ pub fn hash(view: &KeyView<'_>, columns: &[GroupingColumn]) -> Result<KeyHash, S
     })
 }
 
-/// Appends bytes that are equal for two keys exactly when the values at these paths are.
+/// Writes an `UnsafeRow` of the columns at these paths: bytes that are equal for two keys
+/// exactly when the values there are, and that can be decoded again.
 ///
 /// # Errors
 /// A sentence when the key is malformed.
 pub fn identity(
     view: &KeyView<'_>,
     columns: &[GroupingColumn],
-    into: &mut Vec<u8>,
+    row: &mut Vec<u8>,
 ) -> Result<(), String> {
-    for column in columns {
-        match find(view, &column.path)? {
-            KeyColumn::Slot(row, at) => identify(row, at, &column.field.data_type, into)?,
-            KeyColumn::Word(word) => {
-                into.push(WORD);
-                into.extend_from_slice(&word.to_le_bytes());
+    let bitmap = columns.len().div_ceil(64) * WORD;
+    row.clear();
+    row.resize(bitmap + columns.len() * WORD, 0);
+    for (at, column) in columns.iter().enumerate() {
+        let word = match find(view, &column.path)? {
+            KeyColumn::Slot(from, slot) if from.is_null(slot) => None,
+            KeyColumn::Slot(from, slot) if is_variable(&column.field.data_type) => {
+                let bytes = from.bytes(slot).map_err(|wrong| wrong.to_string())?;
+                let place = (row.len() as u64) << 32 | bytes.len() as u64;
+                row.extend_from_slice(bytes);
+                row.resize(row.len().next_multiple_of(WORD), 0);
+                Some(place)
             }
-            KeyColumn::Null => into.push(NULL),
+            KeyColumn::Slot(from, slot) => Some(from.word(slot)),
+            KeyColumn::Word(word) => Some(word),
+            KeyColumn::Null => None,
+        };
+        let (place, value) = match word {
+            Some(word) => (bitmap + at * WORD, word),
+            None => (at / 64 * WORD, row_word(row, at / 64 * WORD) | 1 << (at % 64)),
+        };
+        if let Some(bytes) = row.get_mut(place..place + WORD) {
+            bytes.copy_from_slice(&value.to_le_bytes());
         }
     }
     Ok(())
+}
+
+fn row_word(row: &[u8], at: usize) -> u64 {
+    row.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// Whether a column's word is the place of bytes elsewhere in the row.
+fn is_variable(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::String
+            | DataType::Binary
+            | DataType::Decimal { precision: 19.., .. }
+            | DataType::CalendarInterval
+            | DataType::TimestampNanos
+            | DataType::TimestampNtzNanos
+            | DataType::Variant
+            | DataType::Struct(_)
+            | DataType::Array(_)
+            | DataType::Map(..)
+            | DataType::Other(_)
+    )
 }
 
 /// The column at a path: a key column, then columns of nested structs.
@@ -139,48 +174,4 @@ fn hash_word(seed: KeyHash, word: u64, data_type: &DataType) -> Result<KeyHash, 
 
 fn not_hashable(data_type: &DataType) -> String {
     format!("a grouping key of type {data_type:?} is not known to be possible")
-}
-
-fn identify(
-    row: RowView<'_>,
-    at: usize,
-    data_type: &DataType,
-    into: &mut Vec<u8>,
-) -> Result<(), String> {
-    if row.is_null(at) {
-        into.push(NULL);
-        return Ok(());
-    }
-    match data_type {
-        DataType::Struct(fields) => {
-            let nested = row.nested(at, fields.len()).map_err(|wrong| wrong.to_string())?;
-            into.push(BYTES);
-            fields
-                .iter()
-                .enumerate()
-                .try_for_each(|(at, field)| identify(nested, at, &field.data_type, into))
-        }
-        DataType::String
-        | DataType::Binary
-        | DataType::Decimal { precision: 19.., .. }
-        | DataType::CalendarInterval
-        | DataType::TimestampNanos
-        | DataType::TimestampNtzNanos
-        | DataType::Variant
-        // The bytes of arrays and maps are as canonical as those of rows: zero padded, no gaps.
-        | DataType::Array(_)
-        | DataType::Map(..)
-        | DataType::Other(_) => {
-            let bytes = row.bytes(at).map_err(|wrong| wrong.to_string())?;
-            into.push(BYTES);
-            into.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
-            into.extend_from_slice(bytes);
-            Ok(())
-        }
-        _ => {
-            into.push(WORD);
-            into.extend_from_slice(&row.word(at).to_le_bytes());
-            Ok(())
-        }
-    }
 }
