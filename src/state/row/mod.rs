@@ -2,14 +2,19 @@
 //!
 //! [`types`] is Spark's type system as schema files write it, [`value`] what a row holds.
 //! [`view`] looks into the bytes of a row, [`unsafe_row`] makes values of them, [`key`]
-//! finds the columns of stored keys. Works on bytes and schemas; must not know files,
+//! finds the columns of stored keys, [`decoder`] joins all that for a column family.
+//! [`render`] and [`mod@text`] show values. Works on bytes and schemas; must not know files,
 //! stores or the terminal.
 
+mod avro;
 mod calendar;
+pub mod checksum;
+pub mod decoder;
 pub mod key;
 pub mod render;
+pub mod text;
 pub mod types;
 pub mod unsafe_row;
 pub mod value;
-pub mod variant;
+mod variant;
 pub mod view;
