@@ -200,6 +200,10 @@ impl KeyLayout {
         &self.encoder
     }
 
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     /// Looks into a stored key whose rows are `UnsafeRow`s.
     ///
     /// # Errors

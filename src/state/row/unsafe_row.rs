@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::types::{DataType, Field};
-use super::value::{Undecodable, Value};
+use super::value::{MAX_ELEMENTS, Undecodable, Value};
 use super::variant;
 use super::view::RowView;
 
@@ -16,7 +16,7 @@ use super::view::RowView;
 /// # Errors
 /// With the reason and all bytes when any part of it is malformed.
 pub fn decode<'a>(bytes: &'a [u8], fields: &'a [Field]) -> Result<Value<'a>, Undecodable<'a>> {
-    let mut budget = Budget(bytes.len());
+    let mut budget = Budget::of(bytes);
     let row = RowView::row(bytes, fields.len()).map_err(|wrong| wrong.to_string());
     row.and_then(|row| budget.columns(row, fields))
         .map(|values| Value::Struct(fields, values))
@@ -32,16 +32,23 @@ pub fn column<'a>(
     at: usize,
     data_type: &'a DataType,
 ) -> Result<Value<'a>, String> {
-    Budget(row.all_bytes().len()).value(row, at, data_type)
+    Budget::of(row.all_bytes()).value(row, at, data_type)
 }
 
 /// Bytes of the row that no value has claimed yet. In rows that Spark writes no two parts
 /// overlap, so all slots and variable parts together are never larger than the row.
-struct Budget(usize);
+struct Budget {
+    bytes: usize,
+    elements: usize,
+}
 
 impl Budget {
+    fn of(row: &[u8]) -> Self {
+        Self { bytes: row.len(), elements: MAX_ELEMENTS }
+    }
+
     fn claim(&mut self, bytes: usize) -> Result<(), String> {
-        self.0 = self.0.checked_sub(bytes).ok_or("parts of the row overlap")?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or("parts of the row overlap")?;
         Ok(())
     }
 
@@ -65,6 +72,7 @@ impl Budget {
         data_type: &'a DataType,
     ) -> Result<Vec<Value<'a>>, String> {
         self.claim(array.slot_bytes())?;
+        self.elements = self.elements.checked_sub(array.len()).ok_or("too many elements")?;
         (0..array.len()).map(|at| self.value(array, at, data_type)).collect()
     }
 
@@ -185,4 +193,137 @@ fn variant_value(bytes: &[u8]) -> Result<Value<'_>, String> {
     let (value, metadata) = rest.split_at_checked(size).ok_or_else(wrong)?;
     variant::check(value, metadata)?;
     Ok(Value::Variant { value: Cow::Borrowed(value), metadata: Cow::Borrowed(metadata) })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::types::{IntervalUnit, IntervalUnits};
+    use super::*;
+
+    fn field(name: &str, data_type: DataType) -> Field {
+        Field { name: name.to_owned(), data_type }
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn values<'a>(bytes: &'a [u8], fields: &'a [Field]) -> Vec<Value<'a>> {
+        match decode(bytes, fields).unwrap() {
+            Value::Struct(_, values) => values,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn maps_intervals_variants_and_nanoseconds() {
+        let map = DataType::Map(Box::new(DataType::Integer), Box::new(DataType::String));
+        let fields = [
+            field("m", map),
+            field("i", DataType::CalendarInterval),
+            field("v", DataType::Variant),
+            field("t", DataType::TimestampNtzNanos),
+        ];
+        // One key, 7, in a word; one value, "x", at offset 24 of its array.
+        let keys = words(&[1, 0, 7]);
+        let texts = words(&[1, 0, 24 << 32 | 1, u64::from(b'x')]);
+        let map = [&words(&[keys.len() as u64])[..], &keys, &texts].concat();
+        let interval = words(&[(3_u64 << 32) | u64::from((-2_i32).cast_unsigned()), 5]);
+        // The variant `true` of an empty dictionary: a value of 1 byte, then 3 of metadata.
+        let variant = [1, 0, 0, 0, 4, 1, 0, 0];
+        let nanos = words(&[9, 8]);
+        let mut at = 40_u64;
+        let mut slots = vec![0];
+        for part in [map.len(), interval.len(), variant.len(), nanos.len()] {
+            slots.push(at << 32 | part as u64);
+            at += part as u64;
+        }
+        let bytes = [&words(&slots)[..], &map, &interval, &variant, &nanos].concat();
+        let expected = vec![
+            Value::Map(vec![(Value::Integer(7), Value::String("x".into()))]),
+            Value::CalendarInterval { months: -2, days: 3, micros: 5 },
+            Value::Variant { value: (&[4][..]).into(), metadata: (&[1, 0, 0][..]).into() },
+            Value::TimestampNtzNanos { micros: 9, nanos: 8 },
+        ];
+        assert_eq!(values(&bytes, &fields), expected);
+    }
+
+    #[test]
+    fn wide_decimals_are_signed() {
+        assert_eq!(wide_integer(&[0xff]), Ok(-1));
+        assert_eq!(wide_integer(&[0x00, 0xff]), Ok(255));
+        assert_eq!(wide_integer(&[0x7f; 16]), Ok(0x7f7f_7f7f_7f7f_7f7f_7f7f_7f7f_7f7f_7f7f));
+        assert!(wide_integer(&[]).is_err());
+        assert!(wide_integer(&[0; 17]).is_err());
+    }
+
+    #[test]
+    fn the_reason_names_the_column() {
+        let inner = field("text", DataType::String);
+        let fields = [field("outer", DataType::Struct(vec![inner]))];
+        let bytes = words(&[0, 16 << 32 | 24, 0, 16 << 32 | 2, 0xfffe]);
+        let error = decode(&bytes, &fields).unwrap_err();
+        assert!(error.reason.contains("\"outer\": column \"text\": text is no UTF-8"), "{error}");
+        assert_eq!(error.bytes, bytes);
+        let other = [field("g", DataType::Other("geometry(1)".to_owned()))];
+        assert!(decode(&bytes, &other).unwrap_err().reason.contains("geometry(1)"));
+        assert!(decode(&bytes[..12], &fields).unwrap_err().reason.contains("multiple of 8"));
+    }
+
+    #[test]
+    fn overlapping_parts_do_not_multiply() {
+        // 100 texts that are all the same 800 bytes.
+        let mut array = words(&[100, 0, 0]);
+        array.extend(words(&[0; 100].map(|_: u64| 24 << 32 | 800)));
+        let size = array.len() as u64;
+        let bytes = [words(&[0, 16 << 32 | size]), array].concat();
+        let fields = [field("a", DataType::Array(Box::new(DataType::String)))];
+        assert!(decode(&bytes, &fields).unwrap_err().reason.contains("overlap"));
+    }
+
+    /// Any type of limited depth.
+    fn any_type() -> impl Strategy<Value = DataType> {
+        let units = IntervalUnits { start: IntervalUnit::Day, end: IntervalUnit::Day };
+        let leaf = prop::sample::select(vec![
+            DataType::Void,
+            DataType::Boolean,
+            DataType::Short,
+            DataType::Double,
+            DataType::String,
+            DataType::Binary,
+            DataType::Variant,
+            DataType::CalendarInterval,
+            DataType::TimestampNanos,
+            DataType::DayTimeInterval(units),
+            DataType::Decimal { precision: 30, scale: 2 },
+        ]);
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(|types| {
+                    DataType::Struct(types.into_iter().map(|t| field("x", t)).collect())
+                }),
+                inner.clone().prop_map(|t| DataType::Array(Box::new(t))),
+                (inner.clone(), inner).prop_map(|(k, v)| DataType::Map(Box::new(k), Box::new(v))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_panics(
+            types in prop::collection::vec(any_type(), 0..4),
+            small in prop::collection::vec(0..80_u64, 0..24),
+            sizes in prop::collection::vec(0..80_u64, 0..24),
+            tail in prop::collection::vec(any::<u8>(), 0..9),
+        ) {
+            let fields: Vec<Field> = types.into_iter().map(|t| field("c", t)).collect();
+            let slots = small.iter().zip(&sizes).flat_map(|(at, size)| [at << 32 | size, *size]);
+            let bytes = [words(&slots.collect::<Vec<_>>()), tail].concat();
+            if let Ok(value) = decode(&bytes, &fields) {
+                serde_json::to_string(&super::super::render::Json(&value)).unwrap();
+            }
+        }
+    }
 }

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use super::types::{Field, IntervalUnits};
 
+/// Most array elements and map entries that one row is decoded into. A value takes some 60
+/// bytes of memory, an element on disk may take one.
+pub(super) const MAX_ELEMENTS: usize = 4 << 20;
+
 /// One decoded value. Borrows from the row's bytes and from the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
