@@ -129,6 +129,9 @@ fn id(kind: &FaultKind) -> FindingId {
         FaultKind::Empty => "empty-state-file",
         FaultKind::Schema(_) => "state-schema",
         FaultKind::Rows(..) => "unexpected-rows",
+        FaultKind::Misplaced { .. } => "misplaced-keys",
+        FaultKind::RowChecksums(_) => "row-checksum",
+        FaultKind::Undecodable(..) => "undecodable-rows",
         FaultKind::MissingOperator => "missing-operator-directory",
         FaultKind::MissingOperatorMetadata => "missing-operator-metadata",
         FaultKind::AheadOfLogs(_) => "state-ahead-of-logs",
@@ -140,7 +143,9 @@ fn id(kind: &FaultKind) -> FindingId {
 fn severity(fault: &StateFault) -> Severity {
     match (&fault.kind, fault.outcome) {
         (FaultKind::InternalCounted, _) => Severity::Info,
-        (FaultKind::Rows(..), _) | (_, Outcome::Lost) => Severity::Error,
+        (FaultKind::Rows(..) | FaultKind::Misplaced { .. }, _) | (_, Outcome::Lost) => {
+            Severity::Error
+        }
         (_, Outcome::Recovered(_) | Outcome::Harmless) => Severity::Warning,
     }
 }
@@ -158,6 +163,11 @@ fn headline(kind: &FaultKind) -> String {
         FaultKind::Empty => "a state file has no bytes".into(),
         FaultKind::Schema(_) => "the state schema cannot be read".into(),
         FaultKind::Rows(count, _) => format!("{count} unexpected rows"),
+        FaultKind::Misplaced { keys, .. } => format!("{keys} keys belong in other partitions"),
+        FaultKind::RowChecksums(count) => format!("{count} rows do not fit their checksums"),
+        FaultKind::Undecodable(count, _) => {
+            format!("{count} keys or values cannot be decoded")
+        }
         FaultKind::MissingOperatorMetadata => "its metadata is missing".into(),
         FaultKind::AheadOfLogs(version) => {
             format!("state version {version} is newer than any batch in the logs")
@@ -188,6 +198,20 @@ fn detail(fault: &StateFault) -> String {
         FaultKind::Sst(FileProblem::Damaged(reason)) => format!("{file}: {reason}"),
         FaultKind::Empty => format!("{file} is there, expected content, found 0 bytes"),
         FaultKind::Rows(count, what) => format!("In {file}, {count} keys {what}"),
+        FaultKind::Misplaced { keys, belong } => {
+            let belong: Vec<String> =
+                belong.iter().map(|(partition, keys)| format!("{partition} ({keys})")).collect();
+            format!(
+                "In {file}, {keys} keys have a grouping key whose hash says another partition: {}",
+                belong.join(", ")
+            )
+        }
+        FaultKind::RowChecksums(count) => format!(
+            "In {file}, {count} rows have a CRC-32C that is not the one of their key and value"
+        ),
+        FaultKind::Undecodable(count, reason) => {
+            format!("In {file}, {count} keys or values are not as their schema says: {reason}")
+        }
         FaultKind::MissingOperator => {
             format!("Expected the directory {file}, since operators with higher ids have one")
         }
@@ -206,6 +230,25 @@ fn detail(fault: &StateFault) -> String {
 
 fn consequence(fault: &StateFault) -> String {
     match fault.kind {
+        FaultKind::Misplaced { .. } => {
+            return "The query looks for a key only in the partition of its hash, so it goes on \
+                    without these rows, and its results are wrong. Likely causes: an offline \
+                    repartition that misplaced join format 4 or an aggregate without keys, stale \
+                    snapshots left by an undone repartition, a count in the offset log that is not \
+                    the one that the state was written with, or a checkpoint from before Spark 3.3 \
+                    that hashed only some of the grouping columns."
+                .into();
+        }
+        FaultKind::RowChecksums(_) => {
+            return "The bytes were changed after Spark wrote them; Spark fails when it reads such a \
+                    row."
+                .into();
+        }
+        FaultKind::Undecodable(..) => {
+            return "They are shown as hexadecimal bytes. Spark may fail, or read something else, \
+                    when it comes to them."
+                .into();
+        }
         FaultKind::MissingOperator => {
             return "The state of this operator is lost, and a query that starts here fails."
                 .into();
@@ -251,7 +294,7 @@ fn consequence(fault: &StateFault) -> String {
 
 fn remedy(fault: &StateFault) -> &'static str {
     match (&fault.kind, fault.outcome) {
-        (FaultKind::Rows(..), _) => {
+        (FaultKind::Rows(..) | FaultKind::Misplaced { .. }, _) => {
             "Do not resize. Check whether an offline repartition wrote this version (it puts join \
              format 4 and aggregates without keys in the wrong places) and go back to a copy of the \
              checkpoint from before"

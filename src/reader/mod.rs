@@ -3,6 +3,11 @@
 
 mod build;
 mod checkpoint;
+mod checks;
+mod keyed;
+mod opened;
+mod ordered;
+mod rows;
 mod scan;
 mod session;
 
@@ -76,6 +81,12 @@ pub enum ReadError {
     /// The operator or store asked for is not there; the message says which are.
     #[error("{0}")]
     NoSuchStore(String),
+    /// A condition does not fit the columns; the message shows where.
+    #[error("{0}")]
+    BadCondition(String),
+    /// What was read could not be passed on.
+    #[error("cannot write")]
+    Output(#[source] std::io::Error),
     /// Given up at the caller's request.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

@@ -40,6 +40,17 @@ pub enum FaultKind {
     Schema(String),
     /// Keys that belong to no known family, or lists that are none: how many, and an explanation.
     Rows(u64, &'static str),
+    /// Keys whose hash says that they belong in other partitions.
+    Misplaced {
+        /// How many.
+        keys: u64,
+        /// Where they belong, and how many there; of some of them.
+        belong: Vec<(PartitionId, u64)>,
+    },
+    /// Rows whose checksum is another one than that of their bytes: how many.
+    RowChecksums(u64),
+    /// Keys or values that cannot be decoded: how many, and why the first one cannot.
+    Undecodable(u64, String),
     /// The operator has no directory, though others with higher ids do.
     MissingOperator,
     /// The operator has no metadata, though its confs are those of an engine that writes it.

@@ -8,6 +8,7 @@ use super::hash::{KeyHash, SEED};
 use super::row::key::{KeyColumn, KeyView};
 use super::row::types::{DataType, Field};
 use super::row::unsafe_row;
+use super::row::value::Value;
 use super::row::view::RowView;
 
 /// Bytes of a word of a row.
@@ -174,4 +175,38 @@ fn hash_word(seed: KeyHash, word: u64, data_type: &DataType) -> Result<KeyHash, 
 
 fn not_hashable(data_type: &DataType) -> String {
     format!("a grouping key of type {data_type:?} is not known to be possible")
+}
+
+/// As [`hash`], of decoded key columns.
+///
+/// # Errors
+/// As [`hash`].
+pub fn hash_values(values: &[Value<'_>], columns: &[GroupingColumn]) -> Result<KeyHash, String> {
+    columns.iter().try_fold(SEED, |seed, column| {
+        let value = value_at(values, &column.path)?;
+        let data_type = &column.field.data_type;
+        seed.value(value, data_type).ok_or_else(|| not_hashable(data_type))
+    })
+}
+
+/// The value at a path: a column, then columns of nested structs. Null inside of a null.
+///
+/// # Errors
+/// When there is none.
+pub fn value_at<'v, 'a>(
+    values: &'v [Value<'a>],
+    path: &[usize],
+) -> Result<&'v Value<'a>, String> {
+    let mut inside = values;
+    let mut found = None;
+    for at in path {
+        let value = inside.get(*at).ok_or("a path to no column")?;
+        inside = match value {
+            Value::Struct(_, nested) => nested,
+            Value::Null => return Ok(value),
+            _ => &[],
+        };
+        found = Some(value);
+    }
+    found.ok_or_else(|| "an empty path".to_owned())
 }
