@@ -17,13 +17,13 @@ mod demo;
 mod exit;
 mod inspect;
 mod json;
-#[cfg_attr(not(test), allow(dead_code, reason = "the reader does not feed it yet"))]
+#[allow(dead_code, reason = "the reader does not feed it yet")]
 mod keys;
 mod look;
 mod number;
 mod page;
 mod partitions;
-#[cfg_attr(not(test), allow(dead_code, reason = "the reader does not feed it yet"))]
+#[allow(dead_code, reason = "the reader does not feed it yet")]
 mod plan;
 mod process;
 mod read;

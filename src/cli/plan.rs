@@ -66,7 +66,7 @@ pub(crate) fn page(report: &PlanReport, reveal: Reveal, look: Look) -> String {
     }
     if let Some(chosen) = &report.recommendation {
         page.blank();
-        page.labelled("recommend", &format!("{}: {}", chosen.partitions, chosen.why));
+        page.labelled(chosen_word(report), &format!("{}: {}", chosen.partitions, chosen.why));
     }
     page.blank();
     page.extend(consequences(report).lines(look, 2));
@@ -141,7 +141,7 @@ fn curve(report: &PlanReport, look: Look) -> Table {
         let marks = [
             (point.partitions == report.from).then_some("now"),
             (point.partitions == report.to).then_some("asked for"),
-            (Some(point.partitions) == report.recommended).then_some("recommended"),
+            (Some(point.partitions) == report.recommended).then_some(chosen_word(report)),
         ];
         let marks: Vec<&str> = marks.into_iter().flatten().collect();
         table.push(vec![
@@ -155,6 +155,14 @@ fn curve(report: &PlanReport, look: Look) -> Table {
         ]);
     }
     table
+}
+
+/// A count that misses the bound is no recommendation.
+fn chosen_word(report: &PlanReport) -> &'static str {
+    match &report.recommendation {
+        Some(chosen) if !chosen.within_bound => "nearest",
+        _ => "recommend",
+    }
 }
 
 /// What it costs; lines for what was not told are left out.
@@ -307,11 +315,21 @@ mod tests {
         }
     }
 
+    fn snapshot(name: &str, page: &str) {
+        insta::with_settings!({
+            snapshot_path => "../../tests/cmd/snapshots",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!(name, page);
+        });
+    }
+
     #[test]
     fn a_page_with_a_hot_key() {
         let page = page(&report(), Reveal::Masked, UTF8);
         assert!(!page.contains("acct-7"), "{page}");
-        insta::assert_snapshot!("plan_hot_key", page);
+        snapshot("plan_hot_key", &page);
     }
 
     #[test]

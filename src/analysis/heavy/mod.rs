@@ -123,8 +123,8 @@ pub struct PartitionKeys<'a> {
 /// Where the keys of a partition go first, by scope.
 #[derive(Debug)]
 enum Own {
-    Whole(KeyTable),
-    Part(Buffers),
+    Whole(Box<KeyTable>),
+    Part(Box<Buffers>),
 }
 
 /// One of the heaviest keys.
@@ -212,8 +212,8 @@ impl HeavyKeys {
     pub fn partition(&self, partition: PartitionId) -> PartitionKeys<'_> {
         let memory = self.options.memory() / self.options.workers;
         let own = lock(&self.spare).pop().unwrap_or_else(|| match self.options.scope {
-            Scope::Whole => Own::Whole(KeyTable::new(self.options.weigh, memory)),
-            Scope::Part => Own::Part(Buffers::new()),
+            Scope::Whole => Own::Whole(Box::new(KeyTable::new(self.options.weigh, memory))),
+            Scope::Part => Own::Part(Box::new(Buffers::new())),
         });
         PartitionKeys { all: self, partition, own, total: Measure::default() }
     }

@@ -63,7 +63,7 @@ FORMULAS:
 pub(crate) struct KeysArgs {
     /// The checkpoint directory of a query
     pub(crate) target: String,
-    /// Grouping columns to sum rows up by, such as account_id [default: all of them]
+    /// Grouping columns to sum rows up by, one or several [default: all of them]
     ///
     /// A nested column goes by its path: window.start.
     #[arg(long, value_name = "COL", value_delimiter = ',')]
@@ -127,7 +127,7 @@ pub(crate) struct CostArgs {
     /// Nodes that the state-store instances are spread over
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) nodes: Option<u32>,
-    /// RocksDB memory of a node where it is bounded, such as 2GB
+    /// Memory that the state stores of a node share where it is bounded, such as 2GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) node_memory_cap: Option<Bytes>,
     /// Price of a thousand write requests, in your currency
