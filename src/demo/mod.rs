@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::reader::{Mark, Observation, Observe, ReadError, Request};
+use crate::reader::{Mark, Observation, Observe, ReadError, ReadState, Request};
 use crate::task::{Cancel, Progress};
 use folder::DemoFolder;
 use player::{Player, Stage};
@@ -121,6 +121,10 @@ struct Named {
 impl Observe for Named {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn state(&self) -> Option<&dyn ReadState> {
+        self.inner.state()
     }
 
     fn mark(&self) -> Result<Mark, ReadError> {

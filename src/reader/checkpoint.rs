@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use super::build::{self, Counted, Facts};
 use super::session::{self, Job, Wanted};
-use super::{Depth, Mark, Observation, Observe, ReadError, Request};
+use super::{Depth, Mark, Observation, Observe, ReadError, ReadState, Request};
 use crate::checkpoint::{self, Checkpoint, LoadError};
 use crate::state::catalog::Catalog;
 use crate::state::census::{Census, Method};
@@ -18,7 +18,7 @@ use crate::units::UnixMillis;
 /// A checkpoint that can be read again and again; log entries already read are kept.
 #[derive(Debug)]
 pub struct CheckpointReader {
-    storage: Storage,
+    pub(super) storage: Storage,
     last: Mutex<Option<Checkpoint>>,
 }
 
@@ -37,7 +37,7 @@ impl CheckpointReader {
         Self { storage, last: Mutex::new(None) }
     }
 
-    fn load(&self, cancel: &Cancel) -> Result<Checkpoint, ReadError> {
+    pub(super) fn load(&self, cancel: &Cancel) -> Result<Checkpoint, ReadError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let checkpoint = match last.as_ref() {
             Some(before) => before.refresh(&self.storage, cancel)?,
@@ -97,6 +97,10 @@ fn wanted(request: &Request) -> Wanted<'_> {
 impl Observe for CheckpointReader {
     fn name(&self) -> &str {
         self.storage.address()
+    }
+
+    fn state(&self) -> Option<&dyn ReadState> {
+        Some(self)
     }
 
     fn mark(&self) -> Result<Mark, ReadError> {

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use super::ReadError;
 use super::checks::Checks;
 use super::opened::Opened;
-use super::ReadError;
 use crate::analysis::heavy::{Measure, PartitionKeys};
 use crate::analysis::layout::{HashCollector, TooManyKeys};
 use crate::state::families::Mapping;
@@ -131,7 +131,10 @@ fn family_by<'a>(
 fn column(columns: &[GroupingColumn], name: &str) -> Result<GroupingColumn, String> {
     let none = || {
         let have: Vec<&str> = columns.iter().map(|column| column.field.name.as_str()).collect();
-        format!("there is no grouping column {name:?}; the grouping columns are: {}", have.join(", "))
+        format!(
+            "there is no grouping column {name:?}; the grouping columns are: {}",
+            have.join(", ")
+        )
     };
     let exact = columns.iter().find(|column| column.field.name.eq_ignore_ascii_case(name));
     if let Some(column) = exact {
@@ -160,10 +163,9 @@ fn number_in(fields: &[Field], name: &str) -> Option<Vec<usize>> {
     let at = fields.iter().position(|field| field.name.eq_ignore_ascii_case(first))?;
     let data_type = &fields.get(at)?.data_type;
     match (rest, data_type) {
-        (
-            None,
-            DataType::Byte | DataType::Short | DataType::Integer | DataType::Long,
-        ) => Some(vec![at]),
+        (None, DataType::Byte | DataType::Short | DataType::Integer | DataType::Long) => {
+            Some(vec![at])
+        }
         (Some(rest), DataType::Struct(nested)) => {
             let mut path = vec![at];
             path.extend(number_in(nested, rest)?);
@@ -251,9 +253,8 @@ impl<'a, 'k, 'h> KeyVisit<'a, 'k, 'h> {
                 self.total = self.total.saturating_add(weight);
             }
             (Into::Names(names), Some(by)) => {
-                let unnamed = |name: &&mut (KeyHash, serde_json::Value)| {
-                    name.0 == hash && name.1.is_null()
-                };
+                let unnamed =
+                    |name: &&mut (KeyHash, serde_json::Value)| name.0 == hash && name.1.is_null();
                 if let Some((_, name)) = names.iter_mut().find(unnamed)
                     && identity(columns, &by.by, &mut self.key).is_ok()
                 {
@@ -358,8 +359,5 @@ fn weight(by: &FamilyBy<'_>, value: &[u8]) -> u64 {
         },
         _ => 0,
     };
-    by.decoder
-        .values(value)
-        .flatten()
-        .fold(0, |sum: u64, value| sum.saturating_add(number(&value)))
+    by.decoder.values(value).flatten().fold(0, |sum: u64, value| sum.saturating_add(number(&value)))
 }

@@ -2,22 +2,37 @@
 //! console use. It joins storage, checkpoint, state and analysis, and knows no terminal.
 
 mod build;
+mod changes;
 mod checkpoint;
 mod checks;
 mod keyed;
+mod keys;
 mod opened;
 mod ordered;
+mod plan;
 mod rows;
 mod scan;
 mod session;
+mod single;
+mod state;
+mod updates;
+mod writes;
 
+use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::report::{InspectReport, PartitionsReport};
+use crate::report::{InspectReport, KeysReport, PartitionsReport};
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
 pub use checkpoint::CheckpointReader;
+pub use keys::{KeysRequest, Weighing};
+pub use plan::{PlanBasis, PlanQuestion, PlanRequest};
+pub use rows::{
+    Change, Encoder, FamilyChoice, Half, MakeEncoder, RowsRequest, RowsSummary, StateRow,
+    Whereabouts,
+};
 pub use scan::{ScanProgress, ScanRequest, scan, scan_storages};
 
 /// How deep to look.
@@ -92,10 +107,81 @@ pub enum ReadError {
     Cancelled(#[from] Cancelled),
 }
 
+/// Something whose state can be read row by row.
+///
+/// Each method reads on several threads where it can, tells `progress` now and then, and ends
+/// early when `cancel` fires: what was read until then is the result, labelled as partial.
+/// Errors are of the request or of the whole target; a broken file is a finding instead.
+pub trait ReadState: Send + Sync {
+    /// Passes rows to `emit` one by one, by partition and key, until it breaks.
+    ///
+    /// # Errors
+    /// When what is asked for is not there, or nothing can be read.
+    fn rows(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
+    ) -> Result<RowsSummary, ReadError>;
+
+    /// Encodes rows on several threads and passes the bytes to `out`, by partition and key.
+    ///
+    /// # Errors
+    /// As [`Self::rows`]; [`ReadError::Output`] when `out` fails.
+    fn encoded_rows(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        encoder: &MakeEncoder<'_>,
+        out: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<RowsSummary, ReadError>;
+
+    /// Passes what the request's batch put and removed to `emit`, in the order of its changelogs.
+    ///
+    /// # Errors
+    /// As [`Self::rows`]; also when the batch left no changelogs.
+    fn changes(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
+    ) -> Result<RowsSummary, ReadError>;
+
+    /// The heaviest keys.
+    ///
+    /// # Errors
+    /// As [`Self::rows`]; also when there is no such grouping column.
+    fn keys(
+        &self,
+        request: &KeysRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<KeysReport, ReadError>;
+
+    /// Reads what is needed to say what any other count would do.
+    ///
+    /// # Errors
+    /// As [`Self::rows`]; also when there are more keys than fit in memory.
+    fn plan(
+        &self,
+        request: &PlanRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PlanBasis, ReadError>;
+}
+
 /// Something that can be watched: a checkpoint, or the demo's replay of one.
 pub trait Observe: Send + Sync {
     /// The target as the operator named it.
     fn name(&self) -> &str;
+
+    /// The way to its rows; `None` where there are only reports.
+    fn state(&self) -> Option<&dyn ReadState> {
+        None
+    }
 
     /// Which entries are the newest, by listing the two logs only.
     ///

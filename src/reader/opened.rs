@@ -1,10 +1,10 @@
 //! A checkpoint opened for reading rows: the logs of one batch, and its stores with all that is
 //! needed to understand them.
 
+use super::ReadError;
 use super::build::Facts;
 use super::session::{self, Wanted};
-use super::ReadError;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Encoding};
 use crate::diagnosis::{self, Finding};
 use crate::report::Provider;
 use crate::state::catalog::Catalog;
@@ -13,7 +13,7 @@ use crate::state::files::Target;
 use crate::state::reading::StoreReading;
 use crate::state::store::Store;
 use crate::storage::Storage;
-use crate::units::{BatchId, PartitionId};
+use crate::units::{BatchId, OperatorId, PartitionId};
 
 /// What rows are read from.
 pub(super) struct Opened {
@@ -76,6 +76,41 @@ impl Opened {
     pub(super) fn target(&self, store: &Store, partition: PartitionId) -> Target {
         let batch = self.batch.unwrap_or(BatchId(0));
         session::target(&self.checkpoint, store, batch, partition)
+    }
+
+    /// The operator whose stores these are, where they are of one only.
+    pub(super) fn operator(&self) -> (OperatorId, String) {
+        self.stores.first().map_or((OperatorId(0), String::new()), |reading| {
+            (reading.store.operator, reading.operator_name.clone())
+        })
+    }
+
+    /// Refuses stores of several operators.
+    ///
+    /// # Errors
+    /// When there are several and none was chosen.
+    pub(super) fn one_operator(&self) -> Result<(), ReadError> {
+        let (first, _) = self.operator();
+        if self.stores.iter().all(|reading| reading.store.operator == first) {
+            return Ok(());
+        }
+        let operators = self.catalog.operators.iter();
+        let names: Vec<String> =
+            operators.map(|op| format!("--operator {} ({})", op.id, op.name)).collect();
+        Err(ReadError::NoSuchStore(format!(
+            "several operators keep state; choose one: {}",
+            names.join(", ")
+        )))
+    }
+
+    /// How rows lie in bytes.
+    pub(super) fn encoding(&self) -> Encoding {
+        let (_, name) = self.operator();
+        let confs = self.batch.and_then(|batch| self.checkpoint.confs_at(batch));
+        match confs {
+            Some(confs) if name.starts_with("transformWithState") => confs.encoding(),
+            _ => Encoding::UnsafeRow,
+        }
     }
 
     /// Refuses a partition that there is not.

@@ -11,8 +11,8 @@ use super::checks::Checks;
 use super::opened::Opened;
 use super::{ReadError, ordered};
 use crate::diagnosis::Finding;
-use crate::state::fault::StateFault;
 use crate::state::families::Mapping;
+use crate::state::fault::StateFault;
 use crate::state::grouping::Grouping;
 use crate::state::hash::SEED;
 use crate::state::reading::{FamilyReading, Positions, StoreReading};
@@ -197,27 +197,55 @@ impl<'a> Selection<'a> {
         Ok(Self { opened, stores, families: &request.families, partitions, has_condition })
     }
 
+    /// The stores and partitions that are read, in order.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&'a StoreReading, PartitionId)> {
+        self.stores.iter().flat_map(|(reading, _)| {
+            self.partitions.iter().map(move |partition| (*reading, *partition))
+        })
+    }
+
+    /// Whether a family is wanted, and what its rows are compared with.
+    pub(super) fn wants(
+        &self,
+        reading: &StoreReading,
+        name: &str,
+        family: Option<&FamilyReading>,
+    ) -> Option<Option<&Filter>> {
+        let Some(family) = family else {
+            // One that no schema lists is wanted unless something is asked of it.
+            let wanted = match self.families {
+                FamilyChoice::All => true,
+                FamilyChoice::Own => !reading.store.families.is_internal(name),
+                FamilyChoice::Named(wanted) => wanted == name,
+            };
+            return (wanted && !self.has_condition).then_some(None);
+        };
+        let mut stores = self.stores.iter();
+        let (_, choices) = stores.find(|(of, _)| {
+            of.store.operator == reading.store.operator && of.store.name == reading.store.name
+        })?;
+        let choice = choices.iter().find(|choice| choice.family == family.name)?;
+        Some(match &choice.condition {
+            Condition::All => None,
+            Condition::Bound(filter) => Some(filter),
+        })
+    }
+
     /// The jobs, in the order in which rows come.
-    fn jobs(&self) -> Vec<(&StoreReading, &[Choice], PartitionId)> {
-        let stores = self.stores.iter();
-        stores
-            .flat_map(|(reading, choices)| {
-                self.partitions.iter().map(move |at| (*reading, choices.as_slice(), *at))
-            })
-            .collect()
+    fn jobs(&self) -> Vec<(&'a StoreReading, PartitionId)> {
+        self.places().collect()
     }
 
     /// Passes the rows of one partition of one store to `emit`, until it breaks.
     fn read(
         &self,
-        (reading, choices, partition): (&StoreReading, &[Choice], PartitionId),
+        (reading, partition): (&StoreReading, PartitionId),
         run: Run<'_>,
         emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
     ) -> Result<PartRead, Cancelled> {
         let visitor = RowVisit {
             selection: self,
             reading,
-            choices,
             positions: Positions::new(reading, &Mapping::new()),
             chosen: Vec::new(),
             checks: Checks::new(partition, self.opened.partitions),
@@ -303,7 +331,7 @@ pub(super) fn encoded(
     let jobs = selection.jobs();
     let gathered = Mutex::new((RowsSummary::default(), Vec::new()));
     let lock = || gathered.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = |job: &(&StoreReading, &[Choice], PartitionId), chunks: &mut ordered::Chunks<'_>| {
+    let work = |job: &(&StoreReading, PartitionId), chunks: &mut ordered::Chunks<'_>| {
         let mut encode = encoder();
         let read = selection.read(*job, run, &mut |row| chunks.row(|bytes| encode(row, bytes)));
         let (summary, faults) = &mut *lock();
@@ -360,9 +388,8 @@ fn pinned(stores: &[(&StoreReading, Vec<Choice>)], partitions: u32) -> Option<Pa
         let paths: Vec<&[usize]> = columns.iter().map(|column| column.path.as_slice()).collect();
         let values = filter.pinned(decoder.key_fields(), &paths)?;
         let mut columns = columns.iter().zip(&values);
-        let hash = columns.try_fold(SEED, |hash, (column, value)| {
-            hash.value(value, &column.field.data_type)
-        })?;
+        let hash = columns
+            .try_fold(SEED, |hash, (column, value)| hash.value(value, &column.field.data_type))?;
         let partition = hash.partition(partitions);
         if *found.get_or_insert(partition) != partition {
             return None;
@@ -385,7 +412,6 @@ fn no_such_family(name: &str, opened: &Opened) -> ReadError {
 struct RowVisit<'a, 'e> {
     selection: &'a Selection<'a>,
     reading: &'a StoreReading,
-    choices: &'a [Choice],
     positions: Positions<'a>,
     /// By position: whether the family is wanted, and what its rows are compared with.
     chosen: Vec<Option<Option<&'a Filter>>>,
@@ -395,24 +421,7 @@ struct RowVisit<'a, 'e> {
     emit: &'e mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
 }
 
-impl<'a> RowVisit<'a, '_> {
-    /// Whether a family is wanted. One that no schema lists is, unless something is asked of it.
-    fn choose(&self, name: &str, family: Option<&FamilyReading>) -> Option<Option<&'a Filter>> {
-        if let Some(family) = family {
-            let choice = self.choices.iter().find(|choice| choice.family == family.name)?;
-            return Some(match &choice.condition {
-                Condition::All => None,
-                Condition::Bound(filter) => Some(filter),
-            });
-        }
-        let wanted = match self.selection.families {
-            FamilyChoice::All => true,
-            FamilyChoice::Own => !self.reading.store.families.is_internal(name),
-            FamilyChoice::Named(wanted) => wanted == name,
-        };
-        (wanted && !self.selection.has_condition).then_some(None)
-    }
-
+impl RowVisit<'_, '_> {
     /// Passes a row on whose key or whole value cannot be decoded. It cannot be compared either.
     fn odd(
         &mut self,
@@ -473,7 +482,7 @@ impl Rows for RowVisit<'_, '_> {
         let all = 0..self.positions.len();
         let choose = |at| {
             let (name, family) = self.positions.at(at)?;
-            self.choose(name, family)
+            self.selection.wants(self.reading, name, family)
         };
         self.chosen = all.map(choose).collect();
     }

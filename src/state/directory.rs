@@ -1,7 +1,7 @@
 //! Finds the files that make up a version in one store directory, with their sizes.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use zip::ZipArchive;
 
@@ -92,6 +92,42 @@ impl Directory {
         let lineage = |file: &DataFile| self.lineage(storage, file);
         let logs = files::history(&self.files, target, log_kind, lineage);
         logs.into_iter().map(|log| (self.path_of(&log), log)).collect()
+    }
+
+    /// How many files each version from `first` to `last` added.
+    pub(in crate::state) fn written(
+        &self,
+        storage: &Storage,
+        first: StateVersion,
+        last: StateVersion,
+    ) -> Vec<(StateVersion, u64)> {
+        let mut known: Option<HashSet<String>> = None;
+        let mut written = Vec::new();
+        for file in self.files.iter().filter(|file| file.version <= last) {
+            let inside = file.version >= first;
+            let mut files = u64::from(inside);
+            // Of older snapshots only the newest matters: what it has is not new later.
+            let next_is_older = self.files.iter().any(|other| {
+                other.kind == FileKind::Zip && other.version > file.version && other.version < first
+            });
+            if file.kind == FileKind::Zip && (inside || !next_is_older) {
+                let tables = snapshot::open_zip(storage, &self.path_of(file))
+                    .and_then(|mut zip| snapshot::read_metadata(&mut zip))
+                    .map(|metadata| metadata.sst_files)
+                    .unwrap_or_default();
+                let tables: HashSet<String> =
+                    tables.into_iter().map(|sst| sst.dfs_sst_file_name).collect();
+                if inside {
+                    let before = known.take().unwrap_or_default();
+                    files += tables.difference(&before).count() as u64;
+                }
+                known = Some(tables);
+            }
+            if inside {
+                written.push((file.version, files));
+            }
+        }
+        written
     }
 
     /// The newest version that has a file.

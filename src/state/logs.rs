@@ -1,7 +1,10 @@
 //! Opens changelogs and deltas, wherever the checkpoint is.
 
-use std::io::{Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 
+use super::codec;
+use super::files::FileKind;
+use super::rocks::changelog::Reader;
 use crate::storage::Storage;
 use crate::units::Bytes;
 
@@ -18,4 +21,20 @@ pub(super) fn open(storage: &Storage, path: &str) -> Result<Box<dyn Read>, Strin
     }
     let bytes = storage.read(path, MAX_REMOTE_LOG).map_err(|error| error.to_string())?;
     Ok(Box::new(Cursor::new(bytes)))
+}
+
+/// A reader of the records of a log of this kind.
+pub(super) fn reader(
+    storage: &Storage,
+    path: &str,
+    kind: FileKind,
+) -> Result<Reader<BufReader<Box<dyn Read>>>, String> {
+    let input = codec::decompress(open(storage, path)?).map_err(|error| error.to_string())?;
+    let input = BufReader::new(input);
+    match kind {
+        FileKind::Changelog | FileKind::Zip => {
+            Reader::changelog(input).map_err(|error| error.to_string())
+        }
+        FileKind::Snapshot | FileKind::Delta => Ok(Reader::headerless(input)),
+    }
 }

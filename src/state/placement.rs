@@ -193,10 +193,7 @@ pub fn hash_values(values: &[Value<'_>], columns: &[GroupingColumn]) -> Result<K
 ///
 /// # Errors
 /// When there is none.
-pub fn value_at<'v, 'a>(
-    values: &'v [Value<'a>],
-    path: &[usize],
-) -> Result<&'v Value<'a>, String> {
+pub fn value_at<'v, 'a>(values: &'v [Value<'a>], path: &[usize]) -> Result<&'v Value<'a>, String> {
     let mut inside = values;
     let mut found = None;
     for at in path {

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::directory::{Directory, Located};
 use super::families::{DEFAULT, Families, Mapping};
 use super::fault::{FaultKind, Outcome, StateFault};
-use super::files::{FileKind, Target};
+use super::files::{DataFile, FileKind, Target};
 use super::lists::ListLayout;
+use super::logs;
+use super::rocks::changelog::Record;
 use crate::report::Provider;
 use crate::storage::Storage;
 use crate::task::{Cancel, Cancelled};
@@ -174,6 +176,67 @@ impl Store {
             }
         }
         Ok(Way { located: first, result: None, faults })
+    }
+
+    /// The logs that led to `target`, newest first, as far back as each is there.
+    ///
+    /// # Errors
+    /// When the partition's directory cannot be listed.
+    pub fn history(
+        &self,
+        partition: PartitionId,
+        target: &Target,
+    ) -> Result<Vec<(String, DataFile)>, StateFault> {
+        let dir = Directory::read(&self.storage, &self.dir(partition))
+            .map_err(|(file, kind)| self.fault(partition, file, kind))?;
+        Ok(dir.history(&self.storage, target, self.kinds().1))
+    }
+
+    /// The column families at `target` by the newest readable snapshot; none without families.
+    pub fn mapping(&self, partition: PartitionId, target: &Target) -> Mapping {
+        let Ok(dir) = Directory::read(&self.storage, &self.dir(partition)) else {
+            return Mapping::new();
+        };
+        let ways = (0..=MAX_FALLBACKS)
+            .map_while(|skip| dir.locate(&self.storage, target, self.kinds(), skip).ok());
+        let mut metadata = ways.filter_map(|way| way.metadata().cloned());
+        metadata.next().map_or_else(Mapping::new, |metadata| metadata.column_family_mapping)
+    }
+
+    /// Shows every record of a log to `see`, in order.
+    ///
+    /// # Errors
+    /// A sentence when the file cannot be read to its end.
+    pub fn records(
+        &self,
+        path: &str,
+        file: &DataFile,
+        see: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<(), String> {
+        let mut reader = logs::reader(&self.storage, path, file.kind)?;
+        while let Some(record) = reader.record().map_err(|error| error.to_string())? {
+            see(&record);
+        }
+        Ok(())
+    }
+
+    /// How many files each version from `first` to `last` added to a partition: logs, snapshots,
+    /// and the table files that a snapshot has beyond the one before it.
+    pub fn written(
+        &self,
+        partition: PartitionId,
+        first: StateVersion,
+        last: StateVersion,
+    ) -> Vec<(StateVersion, u64)> {
+        let Ok(dir) = Directory::read(&self.storage, &self.dir(partition)) else {
+            return Vec::new();
+        };
+        dir.written(&self.storage, first, last)
+    }
+
+    /// The fault of a log that cannot be read.
+    pub fn log_fault(&self, partition: PartitionId, file: String, reason: String) -> StateFault {
+        self.fault(partition, file, FaultKind::Log(reason))
     }
 
     fn kinds(&self) -> (FileKind, FileKind) {

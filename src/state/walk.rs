@@ -4,19 +4,17 @@
 //! out to be damaged on the way, an older snapshot takes over after the last row passed on.
 //! Knows nothing of what keys and values mean.
 
-use std::io::BufReader;
 use std::ops::ControlFlow;
 
 use super::directory::{Directory, Located};
 use super::families::Mapping;
 use super::fault::{FaultKind, StateFault};
 use super::files::{DataFile, FileKind, Target};
+use super::logs;
 use super::merge::{Found, Merge, Visit};
 use super::replay::{Intake, Keep, Overlay, Pass, ReplayError};
-use super::rocks::changelog::Reader;
 use super::rocks::{BadFile, FileProblem, RocksStore};
 use super::store::{Bad, Run, Store};
-use super::{codec, logs};
 use crate::task::Cancelled;
 use crate::units::{Bytes, PartitionId, StateVersion};
 
@@ -204,15 +202,7 @@ impl<'a> Walker<'a> {
             self.run.cancel.check().map_err(|cancelled| Stop::Bad(cancelled.into()))?;
             let failed =
                 |reason: String| Stop::Bad(Bad::File(path.clone(), FaultKind::Log(reason)));
-            let input = logs::open(&self.store.storage, &path).map_err(failed)?;
-            let input = codec::decompress(input).map_err(|error| failed(error.to_string()))?;
-            let input = BufReader::new(input);
-            let mut reader = match file.kind {
-                FileKind::Changelog | FileKind::Zip => {
-                    Reader::changelog(input).map_err(|error| failed(error.to_string()))?
-                }
-                FileKind::Snapshot | FileKind::Delta => Reader::headerless(input),
-            };
+            let mut reader = logs::reader(&self.store.storage, &path, file.kind).map_err(failed)?;
             if reader.format().has_families() && !has_families {
                 let reason = "its records belong to column families, which only a snapshot names, \
                               and no snapshot of this store is readable";

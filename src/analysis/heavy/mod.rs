@@ -268,8 +268,8 @@ impl PartitionKeys<'_> {
     }
 
     /// Counts what was added as part of the whole. A partition that was given up half-way may
-    /// be finished too: the result then holds what was read of it.
-    pub fn finish(mut self) {
+    /// be finished too: the result then holds what was read of it. Returns what was added.
+    pub fn finish(mut self) -> Measure {
         let top = self.all.options.top;
         match &mut self.own {
             Own::Whole(table) => {
@@ -294,6 +294,7 @@ impl PartitionKeys<'_> {
         done.total = done.total.plus(self.total);
         drop(done);
         lock(&self.all.spare).push(self.own);
+        self.total
     }
 }
 

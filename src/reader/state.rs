@@ -1,0 +1,112 @@
+//! The doors to rows, keys, plans and verification of one checkpoint.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use super::checkpoint::CheckpointReader;
+use super::opened::Opened;
+use super::session::Wanted;
+use super::{
+    KeysRequest, MakeEncoder, PlanBasis, PlanRequest, ReadError, ReadState, RowsRequest,
+    RowsSummary, StateRow, changes, keys, plan, rows,
+};
+use crate::report::KeysReport;
+use crate::state::store::{Counter, Run};
+use crate::task::{Cancel, Progress};
+use crate::units::{BatchId, OperatorId};
+
+impl CheckpointReader {
+    fn opened(
+        &self,
+        batch: Option<BatchId>,
+        operator: Option<OperatorId>,
+        store: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<Opened, ReadError> {
+        let checkpoint = self.load(cancel)?;
+        Opened::new(&self.storage, checkpoint, batch, Wanted { operator, store })
+    }
+}
+
+/// Tells how far a reading is, from the partitions done and what the counter has.
+fn teller<'a>(
+    counter: &'a Counter,
+    progress: &'a (dyn Fn(Progress) + Sync),
+) -> impl Fn(u64, u64) + Sync + 'a {
+    move |done, total| {
+        progress(Progress { done, total, rows: counter.rows(), bytes: counter.bytes() });
+    }
+}
+
+impl ReadState for CheckpointReader {
+    fn rows(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
+    ) -> Result<RowsSummary, ReadError> {
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        rows::each(&opened, request, run, &teller(&counter, progress), emit)
+    }
+
+    fn encoded_rows(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        encoder: &MakeEncoder<'_>,
+        out: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<RowsSummary, ReadError> {
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        rows::encoded(&opened, request, run, &teller(&counter, progress), encoder, out)
+    }
+
+    fn changes(
+        &self,
+        request: &RowsRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
+    ) -> Result<RowsSummary, ReadError> {
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        changes::each(&opened, request, run, &teller(&counter, progress), emit)
+    }
+
+    fn keys(
+        &self,
+        request: &KeysRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<KeysReport, ReadError> {
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        opened.one_operator()?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        keys::keys(&opened, request, run, &teller(&counter, progress))
+    }
+
+    fn plan(
+        &self,
+        request: &PlanRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PlanBasis, ReadError> {
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        opened.one_operator()?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        plan::basis(&opened, run, &teller(&counter, progress))
+    }
+}
