@@ -275,7 +275,8 @@ fn a_scan_that_is_given_up_keeps_what_it_has() {
     let cancel = Cancel::default();
     let request = ScanRequest { roots: vec![root.path().to_str().unwrap().into()], depth: 6 };
     let report = scan(&request, &cancel, &|progress| {
-        if progress.read == 1 {
+        // One of the first two may be the one that cannot be read.
+        if progress.read == 2 {
             cancel.cancel();
         }
     })

@@ -351,7 +351,7 @@ fn large(facts: &Facts) -> Option<Reason> {
     let partitions = u64::from(facts.partitions?);
     let largest = spread(facts).max_by_key(|(_, store)| store.bytes)?;
     let bytes = Bytes(largest.1.bytes.0.checked_div(partitions)?);
-    (bytes > LARGE_PARTITION).then(|| Reason::LargePartitions { operator: largest.0.id, bytes })
+    (bytes > LARGE_PARTITION).then_some(Reason::LargePartitions { operator: largest.0.id, bytes })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]

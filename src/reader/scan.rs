@@ -133,8 +133,8 @@ fn open(
 ) -> Vec<Place> {
     let workers = roots.iter().filter_map(|(_, root)| Some(root.as_ref().ok()?.workers())).max();
     let Some(crew) = workers.map(Crew::new) else {
-        unreadable
-            .extend(roots.into_iter().filter_map(|(name, root)| lost_root(name, root.err()?)));
+        let lost = |(name, root): (String, Result<_, _>)| Some(lost_root(name, &root.err()?));
+        unreadable.extend(roots.into_iter().filter_map(lost));
         return Vec::new();
     };
     let mut places = Vec::new();
@@ -145,14 +145,14 @@ fn open(
                 root: root.with_crew(crew.clone()),
                 dir: String::new(),
             }),
-            Err(error) => unreadable.extend(lost_root(name, error)),
+            Err(error) => unreadable.push(lost_root(name, &error)),
         }
     }
     places
 }
 
-fn lost_root(path: String, error: StorageError) -> Option<Unreadable> {
-    Some(Unreadable { path, kind: UnreadableKind::Root, reason: error.to_string() })
+fn lost_root(path: String, error: &StorageError) -> Unreadable {
+    Unreadable { path, kind: UnreadableKind::Root, reason: error.to_string() }
 }
 
 /// The same for two names of one directory.
@@ -211,7 +211,7 @@ impl Scan<'_> {
             Ok(names) => names,
             // Deleted since its parent was listed.
             Err(error) if error.is_not_found() && !place.dir.is_empty() => return Visit::default(),
-            Err(error) => return self.lost(place, &error),
+            Err(error) => return lost(place, &error),
         };
         self.directories.fetch_add(1, Ordering::Relaxed);
         self.tell();
@@ -250,18 +250,6 @@ impl Scan<'_> {
         Ok(line::of(&seen, self.now))
     }
 
-    fn lost(&self, place: &Place, error: &StorageError) -> Visit {
-        let kind =
-            if place.dir.is_empty() { UnreadableKind::Root } else { UnreadableKind::Directory };
-        let reason = match (kind, error.is_not_found()) {
-            (UnreadableKind::Root, true) => format!("{}: not found", place.root.address()),
-            (UnreadableKind::Root, false) => error.to_string(),
-            _ => reason(place, &error.to_string()),
-        };
-        let unreadable = vec![Unreadable { path: place.address(), kind, reason }];
-        Visit { unreadable, ..Visit::default() }
-    }
-
     fn tell(&self) {
         (self.progress)(ScanProgress {
             directories: self.directories.load(Ordering::Relaxed),
@@ -290,6 +278,18 @@ impl Place {
             dir => format!("{}/{dir}", self.root.address().trim_end_matches('/')),
         }
     }
+}
+
+/// The visit of a directory that cannot be listed.
+fn lost(place: &Place, error: &StorageError) -> Visit {
+    let kind = if place.dir.is_empty() { UnreadableKind::Root } else { UnreadableKind::Directory };
+    let reason = match (kind, error.is_not_found()) {
+        (UnreadableKind::Root, true) => format!("{}: not found", place.root.address()),
+        (UnreadableKind::Root, false) => error.to_string(),
+        _ => reason(place, &error.to_string()),
+    };
+    let unreadable = vec![Unreadable { path: place.address(), kind, reason }];
+    Visit { unreadable, ..Visit::default() }
 }
 
 /// Whether the file `metadata` of a directory that has nothing else of a checkpoint names a query.
