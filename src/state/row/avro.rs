@@ -333,6 +333,7 @@ impl<'a> Input<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
@@ -443,7 +444,6 @@ mod tests {
             new.resolve(&old, written).unwrap(),
             vec![Value::Null, Value::Integer(3), Value::Boolean(false)]
         );
-        assert!(old.resolve(&new, vec![Value::Null, Value::Boolean(true)]).is_ok());
     }
 
     #[test]

@@ -55,13 +55,10 @@ pub(super) fn time(nanos: i64) -> Option<String> {
 
 fn push_date(text: &mut String, days: i64) {
     let (year, month, day) = civil(days);
-    match year {
-        0..=9999 => push_digits(text, year.unsigned_abs(), 4),
-        _ => {
-            text.push(if year < 0 { '-' } else { '+' });
-            push_digits(text, year.unsigned_abs(), 4);
-        }
+    if !(0..=9999).contains(&year) {
+        text.push(if year < 0 { '-' } else { '+' });
     }
+    push_digits(text, year.unsigned_abs(), 4);
     text.push('-');
     push_digits(text, month, 2);
     text.push('-');
@@ -173,10 +170,10 @@ pub(super) fn day_time(micros: i64, units: IntervalUnits) -> String {
         text.truncate(text.trim_end_matches('0').len());
     }
     let (start, end) = (name(units.start), name(units.end));
-    let _ = match start == end {
-        true => write!(text, "' {start}"),
-        false => write!(text, "' {start} TO {end}"),
-    };
+    let _ = write!(text, "' {start}");
+    if start != end {
+        let _ = write!(text, " TO {end}");
+    }
     text
 }
 

@@ -347,7 +347,7 @@ pub(super) fn ordering_word(
 }
 
 /// The value of a word that stands for itself.
-pub(super) fn word_value<'a>(word: u64, data_type: &'a DataType) -> Result<Value<'a>, String> {
+pub(super) fn word_value(word: u64, data_type: &DataType) -> Result<Value<'static>, String> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
     Ok(match data_type {
         DataType::Boolean => Value::Boolean(word != 0),
@@ -364,6 +364,7 @@ pub(super) fn word_value<'a>(word: u64, data_type: &'a DataType) -> Result<Value
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;

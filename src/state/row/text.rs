@@ -67,18 +67,16 @@ fn write(f: &mut fmt::Formatter<'_>, value: &Value<'_>, mask: Mask) -> fmt::Resu
         Value::Null => f.write_str("null"),
         Value::String(text) => quoted(f, text, mask),
         Value::Binary(bytes) => binary(f, bytes, mask),
-        Value::Struct(fields, values) => match window(fields, values) {
-            Some((start, end)) => {
+        Value::Struct(fields, values) => {
+            if let Some((start, end)) = window(fields, values) {
                 write(f, start, mask)?;
                 f.write_str("..")?;
-                write(f, end, mask)
+                return write(f, end, mask);
             }
-            None => {
-                f.write_str("{")?;
-                columns(f, fields, values, mask)?;
-                f.write_str("}")
-            }
-        },
+            f.write_str("{")?;
+            columns(f, fields, values, mask)?;
+            f.write_str("}")
+        }
         Value::Array(values) => list(f, values, "[", "]", |f, value| write(f, value, mask)),
         Value::Map(entries) => list(f, entries, "{", "}", |f, (key, value)| {
             write(f, key, mask)?;

@@ -269,6 +269,7 @@ fn kind(json: &Json) -> &'static str {
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use serde_json::json;
 

@@ -196,6 +196,7 @@ fn variant_value(bytes: &[u8]) -> Result<Value<'_>, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use proptest::prelude::*;
 

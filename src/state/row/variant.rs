@@ -271,6 +271,7 @@ impl Serialize for Variant<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use proptest::prelude::*;
 

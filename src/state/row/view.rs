@@ -214,6 +214,7 @@ impl<'a> RowView<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::decimal_bitwise_operands, clippy::needless_pass_by_value)]
 mod tests {
     use super::*;
 
