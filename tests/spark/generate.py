@@ -87,6 +87,7 @@ def work(options: argparse.Namespace) -> int:
                 context.close()
     if "truth" in options.worker:
         spark.conf.set(confs.PARTITIONS, "1")
+        spark.conf.set(confs.TIME_TYPE, "true")
         spark.conf.set(confs.NANOS_TYPES, "true")
         spark.conf.set(confs.FORMAT_VALIDATION, "false")
         for target in options.versions:

@@ -77,6 +77,6 @@ def join_v4_full(ctx: Context) -> None:
     run_format(ctx, 4, "full_outer", False, 5)
 
 
-@case("join-v1", "left outer stream-stream join, state format 1 (newer releases refuse to begin one)", ("3.5.9",))
+@case("join-v1", "inner stream-stream join, state format 1 (newer releases refuse to begin one)", ("3.5.9",))
 def join_v1(ctx: Context) -> None:
-    run_format(ctx, 1, "left_outer", True, 5)
+    run_format(ctx, 1, "inner", True, 5)

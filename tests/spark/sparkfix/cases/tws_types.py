@@ -39,8 +39,11 @@ OUTPUT = "bucket int, n long"
 EPOCH = dt.datetime(1970, 1, 1)
 
 
-def typed_value(i: int, names: list[str]) -> tuple:
-    """A value row with these fields, in their order; in each every tenth value is null."""
+def typed_value(i: int, names: list[str], gap: int | None) -> tuple:
+    """A value row with these fields, in their order; in each every tenth value is null.
+
+    `gap` stands inside collections of numbers: null, or a number where the encoding refuses null there.
+    """
     from pyspark.sql import Row
 
     s = NASTY[i % len(NASTY)]
@@ -59,16 +62,16 @@ def typed_value(i: int, names: list[str]) -> tuple:
         EPOCH + dt.timedelta(days=20 - i, microseconds=1),
         Decimal(i - 20) / 4,
         Decimal(i - 20) * Decimal("123456789012345.6789"),
-        [i, None, -i][: i % 4],
+        [i, gap, -i][: i % 4],
         [Row(a=i, b=s), None, Row(a=None, b="")][: i % 4],
-        {s + "1": i, "none": None} if i % 4 else {},
+        {s + "1": i, "none": gap} if i % 4 else {},
         Row(p=i, q=Row(r=s) if i % 3 else None),
     ]
     given = dict(zip(FIELDS, values))
     return tuple(None if (i + n) % 10 == 9 else given[name] for n, name in enumerate(names))
 
 
-def processor(names: list[str]) -> Any:
+def processor(names: list[str], gap: int | None) -> Any:
     """Keeps the newest value of every type, a list of them, and a map with a key of two columns."""
     from pyspark.sql import Row
     from pyspark.sql.streaming import StatefulProcessor
@@ -85,7 +88,7 @@ def processor(names: list[str]) -> Any:
             count = 0
             for row in rows:
                 count += 1
-                value = typed_value(row["i"], names)
+                value = typed_value(row["i"], names, gap)
                 self.newest.update(value)
                 self.all.appendList([value])
                 pair = (row["s"], row["i"] % 2)
@@ -99,7 +102,7 @@ def processor(names: list[str]) -> Any:
     return Typed()
 
 
-def run_typed(ctx: Context, names: list[str]) -> None:
+def run_typed(ctx: Context, names: list[str], gap: int | None) -> None:
     """Feed and run."""
     ctx.conf({confs.PARTITIONS: 3, confs.NO_DATA_BATCHES: False, confs.CHANGELOG: True, confs.MIN_DELTAS: 2})
     ctx.feed().add(numbered(3, 15))
@@ -109,17 +112,17 @@ def run_typed(ctx: Context, names: list[str]) -> None:
         .groupBy("bucket", "letter")
     )
     frame = grouped.transformWithState(
-        processor(names), outputStructType=OUTPUT, outputMode="Update", timeMode="ProcessingTime"
+        processor(names, gap), outputStructType=OUTPUT, outputMode="Update", timeMode="ProcessingTime"
     )
     ctx.run(frame, "update")
 
 
 @case("tws-types", "transformWithState with fields of every type, grouped by two columns", ("4.3.0",))
 def tws_types(ctx: Context) -> None:
-    run_typed(ctx, list(FIELDS))
+    run_typed(ctx, list(FIELDS), None)
 
 
 @case("tws-types-avro", "transformWithState with fields of most types, grouped by two columns, in Avro encoding", ("4.3.0",))
 def tws_types_avro(ctx: Context) -> None:
     ctx.conf({confs.ENCODING: "avro"})
-    run_typed(ctx, [name for name in FIELDS if name not in NOT_IN_AVRO])
+    run_typed(ctx, [name for name in FIELDS if name not in NOT_IN_AVRO], -1)
