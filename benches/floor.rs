@@ -4,19 +4,19 @@
 //!
 //! What it does: for each store of one operator it finds the newest snapshot and the
 //! changelogs above it, reads those files whole, decompresses every data block of the
-//! RocksDB table files and every block of the changelogs, and counts bytes. Threads take
+//! `RocksDB` table files and every block of the changelogs, and counts bytes. Threads take
 //! the next store until none is left.
 //!
 //! What it leaves out: checksums, filters, keys and values (no block is looked into), the
 //! merge of table files, the replay of changelogs over them, decoding. So nothing that
 //! answers a question about rows can be faster on the same files, decompressor and disk.
-//! Data blocks are decompressed by `lz4_flex`; RocksDB itself uses the C library, which is
+//! Data blocks are decompressed by `lz4_flex`; `RocksDB` itself uses the C library, which is
 //! faster by a part of the time spent here.
 //!
 //! Table format: footer of 53 bytes (checksum kind, two block handles, `format_version`,
 //! magic number); the index block gives the handles of all data blocks; a block is its
 //! bytes and then five more, compression kind and checksum; a compressed block begins with
-//! its decompressed length as a varint (`format_version` 2 and newer). See RocksDB's
+//! its decompressed length as a varint (`format_version` 2 and newer). See `RocksDB`'s
 //! `table/format.cc` and `table/block_based/block_builder.cc`.
 #![allow(clippy::print_stdout, reason = "a program of its own")]
 
