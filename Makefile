@@ -33,6 +33,7 @@ fixtures:
 
 bench: prerequisites
 	benches/compare.sh
+	benches/state.sh
 	cargo bench --profile dev --bench frame -- --quick
 
 install: prerequisites

@@ -64,7 +64,7 @@ def work(options: argparse.Namespace) -> int:
     """The worker: build checkpoints and/or make truths in this process's Spark."""
     import pyspark
 
-    from sparkfix import damage, registry, session, truth
+    from sparkfix import confs, damage, registry, session, truth
     from sparkfix.context import Context
 
     version = pyspark.__version__
@@ -86,7 +86,10 @@ def work(options: argparse.Namespace) -> int:
             finally:
                 context.close()
     if "truth" in options.worker:
-        spark.conf.set("spark.sql.shuffle.partitions", "1")
+        spark.conf.set(confs.PARTITIONS, "1")
+        spark.conf.set(confs.TIME_TYPE, "true")
+        spark.conf.set(confs.NANOS_TYPES, "true")
+        spark.conf.set(confs.FORMAT_VALIDATION, "false")
         for target in options.versions:
             for made in registry.select(options.cases, target, options.smoke):
                 began = time.time()

@@ -34,6 +34,20 @@ def is_internal(family: str) -> bool:
     return family.startswith("$") or family.endswith(("-tsWithKey", "-keyToNumValues"))
 
 
+NANOS_OPTIONS = {
+    **JSON_OPTIONS,
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSS",
+}
+"""For stores with nanosecond timestamps: all timestamps of their decoded rows have nine digits."""
+
+
+def json_options(frame: DataFrame) -> dict[str, str]:
+    """How the rows of `frame` become JSON. Python cannot parse nanosecond types, so this asks the JVM."""
+    schema = frame._jdf.schema().json()
+    return NANOS_OPTIONS if "timestamp_ntz(" in schema or "timestamp_ltz(" in schema else JSON_OPTIONS
+
+
 class Reader:
     """Spark's readers on one checkpoint."""
 
@@ -147,9 +161,10 @@ class Reader:
     def decoded(self, operator: int, batch: int, label: str, **options: Any) -> Iterator[str]:
         """Rows as the ordinary reader shows them, every column as JSON."""
         frame = self.load(operatorId=operator, batchId=batch, **options)
-        columns = [c for c in frame.columns if c != "partition_id"]
+        columns = [c for c in frame._jdf.columns() if c != "partition_id"]
+        rendered = json_options(frame)
         texts = [
-            F.to_json(F.struct(_declared(frame, c) if "joinSide" in options else c), JSON_OPTIONS).alias(c)
+            F.to_json(F.struct(_declared(frame, c) if "joinSide" in options else c), rendered).alias(c)
             for c in columns
         ]
         found = frame.select("partition_id", *texts).collect()

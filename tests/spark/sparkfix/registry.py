@@ -11,10 +11,13 @@ from sparkfix import READER_VERSION, VERSIONS
 MODULES = (
     "aggregation",
     "keys",
+    "types",
     "dedup",
     "join",
+    "hot",
     "pandas_state",
     "tws",
+    "tws_types",
     "chained",
     "hdfs",
     "formats",

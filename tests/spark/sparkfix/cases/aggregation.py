@@ -94,3 +94,10 @@ def agg_retained(ctx: Context) -> None:
     )
     ctx.feed().add(events(14))
     ctx.run(windowed(ctx), "update", linger=2.5)
+
+
+@case("agg-v1", "windowed aggregation in state format 1: values repeat the key columns", ("3.5.9", "4.3.0"))
+def agg_v1(ctx: Context) -> None:
+    ctx.conf({confs.AGGREGATION_FORMAT: 1, confs.CHANGELOG: True})
+    ctx.feed().add(events(6))
+    ctx.run(windowed(ctx), "update")

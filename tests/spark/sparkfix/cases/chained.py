@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sparkfix import confs
@@ -12,18 +13,22 @@ from sparkfix.feeds import events
 from sparkfix.registry import case
 
 
-@case("chained", "dropDuplicates, then a windowed aggregation: two operators")
-def chained(ctx: Context) -> None:
-    ctx.conf({confs.CHANGELOG: True})
-    ctx.feed().add(events(7))
-    frame = (
+def chain(ctx: Context) -> DataFrame:
+    """Distinct payments counted per account and window."""
+    return (
         ctx.stream()
         .withWatermark("ts", "5 minutes")
         .dropDuplicates(["account_id", "amount", "ts"])
         .groupBy(F.window("ts", "5 minutes"), "account_id")
         .agg(F.count("*").alias("n"))
     )
-    ctx.run(frame, "append")
+
+
+@case("chained", "dropDuplicates, then a windowed aggregation: two operators")
+def chained(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True})
+    ctx.feed().add(events(7))
+    ctx.run(chain(ctx), "append")
 
 
 @case("chained-join", "a stream-stream join, then a windowed aggregation", ("4.3.0",))

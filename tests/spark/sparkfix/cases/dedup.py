@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sparkfix import confs
@@ -34,14 +35,18 @@ def dedup_within_watermark(ctx: Context) -> None:
     ctx.run(ctx.stream().withWatermark("ts", "4 minutes").dropDuplicatesWithinWatermark(["id"]))
 
 
-@case("session-window", "session windows per account (prefix-scan keys)")
-def session_window(ctx: Context) -> None:
-    ctx.conf({confs.CHANGELOG: True})
-    ctx.feed().add(events(8, accounts=25, hot=0.3))
-    frame = (
+def sessions(ctx: Context) -> DataFrame:
+    """Payments counted per account and session."""
+    return (
         ctx.stream()
         .withWatermark("ts", "5 minutes")
         .groupBy(F.session_window("ts", "2 minutes"), "account_id")
         .agg(F.count("*").alias("n"))
     )
-    ctx.run(frame, "append")
+
+
+@case("session-window", "session windows per account (prefix-scan keys)")
+def session_window(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True})
+    ctx.feed().add(events(8, accounts=25, hot=0.3))
+    ctx.run(sessions(ctx), "append")

@@ -75,3 +75,8 @@ def join_v4(ctx: Context) -> None:
 @case("join-v4-full", "full outer stream-stream join, state format 4, a snapshot at every batch", ("4.3.0",))
 def join_v4_full(ctx: Context) -> None:
     run_format(ctx, 4, "full_outer", False, 5)
+
+
+@case("join-v1", "inner stream-stream join, state format 1 (newer releases refuse to begin one)", ("3.5.9",))
+def join_v1(ctx: Context) -> None:
+    run_format(ctx, 1, "inner", True, 5)

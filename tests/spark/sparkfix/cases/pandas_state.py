@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from sparkfix import confs
@@ -80,3 +81,32 @@ def pandas_state_timeout(ctx: Context) -> None:
         )
     )
     ctx.run(frame, "update")
+
+
+def count_by_two(key: tuple, frames: Iterator[Any], state: Any) -> Iterator[Any]:
+    """Keeps a count per account and kind."""
+    import pandas as pd
+
+    (count,) = state.get if state.exists else (0,)
+    count += sum(len(frame) for frame in frames)
+    state.update((count,))
+    yield pd.DataFrame({"account_id": [key[0]], "n": [count]})
+
+
+def by_two_keys(ctx: Context) -> DataFrame:
+    """applyInPandasWithState with a grouping key of two columns."""
+    return (
+        ctx.stream()
+        .selectExpr("account_id", "amount % 3 AS kind", "id")
+        .groupBy("account_id", "kind")
+        .applyInPandasWithState(
+            count_by_two, "account_id string, n long", "n long", "update", GroupStateTimeout.NoTimeout
+        )
+    )
+
+
+@case("pandas-state-two-keys", "applyInPandasWithState with a grouping key of two columns", ("3.5.9", "4.3.0"))
+def pandas_state_two_keys(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True, confs.PARTITIONS: 3})
+    ctx.feed().add(events(4))
+    ctx.run(by_two_keys(ctx), "update")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from sparkfix import confs
 from sparkfix.cases.aggregation import windowed
+from sparkfix.cases.chained import chain
+from sparkfix.cases.dedup import sessions
 from sparkfix.cases.join import feed as feed_join
 from sparkfix.cases.join import joined
+from sparkfix.cases.pandas_state import by_two_keys
 from sparkfix.cases.sources import named_sink
-from sparkfix.cases.tws import TtlLedger, transform
+from sparkfix.cases.tws import EventTimers, TtlLedger, transform
 from sparkfix.context import Context
 from sparkfix.feeds import events
 from sparkfix.registry import case
@@ -133,6 +136,46 @@ def resized_dedup(ctx: Context) -> None:
         ctx.repartition(partitions)
         ctx.feed().add(events(2, first=1 + 2 * step))
         ctx.run(ctx.stream().dropDuplicates(["account_id", "amount"]))
+
+
+@case("resized-session", "session windows resized 5 to 8", ("4.3.0",))
+def resized_session(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True})
+    ctx.feed().add(events(5, accounts=25, hot=0.3))
+    ctx.run(sessions(ctx), "append")
+    ctx.repartition(8)
+    ctx.feed().add(events(2, first=5, accounts=25, hot=0.3))
+    ctx.run(sessions(ctx), "append")
+
+
+@case("resized-pandas-state", "applyInPandasWithState with two grouping columns resized 3 to 7", ("4.3.0",))
+def resized_pandas_state(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True, confs.PARTITIONS: 3})
+    ctx.feed().add(events(3))
+    ctx.run(by_two_keys(ctx), "update")
+    ctx.repartition(7)
+    ctx.feed().add(events(2, first=3))
+    ctx.run(by_two_keys(ctx), "update")
+
+
+@case("resized-chained", "dropDuplicates, then a windowed aggregation, resized 5 to 8: both operators", ("4.3.0",))
+def resized_chained(ctx: Context) -> None:
+    ctx.conf({confs.CHANGELOG: True})
+    ctx.feed().add(events(4))
+    ctx.run(chain(ctx), "append")
+    ctx.repartition(8)
+    ctx.feed().add(events(2, first=4))
+    ctx.run(chain(ctx), "append")
+
+
+@case("resized-tws-timers", "transformWithState with event-time timers resized 3 to 5", ("4.3.0",))
+def resized_tws_timers(ctx: Context) -> None:
+    ctx.conf({confs.PARTITIONS: 3, confs.CHANGELOG: True})
+    ctx.feed().add(events(4, 24, accounts=14, hot=0.3))
+    ctx.run(transform(ctx, EventTimers, "EventTime"), "update")
+    ctx.repartition(5)
+    ctx.feed().add(events(2, 24, accounts=14, hot=0.3, first=4))
+    ctx.run(transform(ctx, EventTimers, "EventTime"), "update")
 
 
 @case(
