@@ -8,7 +8,7 @@ use super::number::{bytes, count, percent, ratio};
 use super::text;
 use crate::analysis::Distribution;
 use crate::diagnosis::{Finding, Severity};
-use crate::reader::Observation;
+use crate::reader::{Observation, RowsSummary};
 use crate::report::{InspectReport, OperatorPartitions, PartitionReport, Status, StorePartitions};
 use crate::units::Bytes;
 
@@ -18,6 +18,34 @@ const SKEWED: f64 = 2.0;
 const ROWS_TO_JUDGE: f64 = 10.0;
 /// With fewer bytes than this per partition, the files' own overhead is most of them.
 const BYTES_TO_JUDGE: f64 = 65_536.0;
+
+/// What there is to say of rows that were printed, `limit` of them at most.
+pub(crate) fn of_rows(summary: &RowsSummary, limit: Option<u64>) -> Vec<(Role, String)> {
+    let batch = summary.batch.map_or_else(String::new, |batch| format!(" of batch {batch}"));
+    let mut said = vec![match summary.rows {
+        0 => (Role::Info, format!("No rows{batch} match.")),
+        rows if limit == Some(rows) => {
+            let sentence = format!(
+                "The first {}{batch}; there may be more, and --limit shows them.",
+                super::page::amount(rows, "row", "rows")
+            );
+            (Role::Info, sentence)
+        }
+        rows => (Role::Info, format!("{}{batch}.", super::page::amount(rows, "row", "rows"))),
+    }];
+    if summary.not_compared > 0 {
+        let sentence = format!(
+            "{} could not be decoded and were not compared with the condition.",
+            super::page::amount(summary.not_compared, "row", "rows")
+        );
+        said.push((Role::Warning, sentence));
+    }
+    if summary.partial {
+        let sentence = "Rows may be missing: reading was given up, or a partition is unreadable.";
+        said.push((Role::Warning, sentence.to_owned()));
+    }
+    said
+}
 
 /// What the spread of a store is judged by.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,6 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
-#[allow(dead_code, reason = "the reader does not feed it yet")]
 mod plan;
 
 use std::ffi::OsString;
@@ -12,7 +11,10 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES};
+pub(crate) use self::plan::{KeysArgs, PlanArgs, WeighArg};
 use super::look::ColorChoice;
+use super::state::args::StateArgs;
 use super::text;
 use crate::units::{BatchId, OperatorId};
 
@@ -116,6 +118,10 @@ pub(crate) struct Cli {
     pub(crate) console: ConsoleArgs,
 }
 
+fn state_help() -> String {
+    format!("{}\n\n{}", super::state::args::EXAMPLES, crate::state::row::filter::SYNTAX)
+}
+
 /// What to do other than open the console.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -128,6 +134,15 @@ pub(crate) enum Command {
     /// Print how each store's state is spread over its partitions
     #[command(after_long_help = PARTITIONS_EXAMPLES)]
     Partitions(PartitionsArgs),
+    /// Print the rows of state stores
+    #[command(after_long_help = state_help())]
+    State(StateArgs),
+    /// Print the heaviest keys of an operator or a partition
+    #[command(after_long_help = KEYS_EXAMPLES)]
+    Keys(KeysArgs),
+    /// Print what another partition count would do
+    #[command(after_long_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
     /// Find every checkpoint below some folders, ranked by what a resize would bring
     #[command(after_long_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),

@@ -68,11 +68,17 @@ impl CliError {
     /// The exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Read(ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_))
+            Self::Read(
+                ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_) | ReadError::BadCondition(_),
+            )
             | Self::NoSuchOperator(_)
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
-            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Fine,
+            Self::Write(error) | Self::Read(ReadError::Output(error))
+                if error.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Exit::Fine
+            }
             Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) => Exit::CannotRead,
         }
     }

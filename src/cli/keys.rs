@@ -2,19 +2,64 @@
 
 use std::io::{self, Write};
 
-use super::args::Format;
+use super::args::{Format, KeysArgs, WeighArg};
 use super::csv;
+use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::look::{Look, Role};
 use super::number::{bytes, count, float, percent};
 use super::page::{Page, amount};
+use super::read::{Meter, reading};
+use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
 use crate::console::Charset;
+use crate::reader::{KeysRequest, Weighing};
 use crate::report::{Grade, KeyReport, KeysReport, Known, Reveal, key_words};
+use crate::task::Cancel;
 
 /// Cells of the longest bar.
 const BAR: u8 = 10;
+
+/// Runs the command.
+pub(crate) fn run(args: &KeysArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let source = (around.open)(&args.target)?;
+    let cancel = Cancel::default();
+    (around.on_interrupt)(&cancel);
+    let place = &args.place;
+    let request = KeysRequest {
+        batch: place.batch,
+        operator: reading::operator(
+            source.as_ref(),
+            place.operator.as_ref(),
+            place.batch,
+            &cancel,
+        )?,
+        store: place.store.clone(),
+        by: args.by.clone(),
+        top: usize::try_from(args.top).unwrap_or(usize::MAX),
+        weigh: match &args.weigh {
+            WeighArg::Rows => Weighing::Rows,
+            WeighArg::Bytes => Weighing::Bytes,
+            WeighArg::Updates => Weighing::Updates,
+            WeighArg::Value(field) => Weighing::Value(field.clone()),
+        },
+        partition: args.partition,
+        memory: args.memory,
+    };
+    let state = reading::state(source.as_ref())?;
+    let meter = Meter::new(around.err, around.err_kind);
+    let report = state.keys(&request, &cancel, &|progress| meter.show(progress));
+    meter.finish();
+    let report = report?;
+    let look = around.look(args.output.color);
+    let format = args.output.format.unwrap_or(Format::Table);
+    print(&report, Reveal::of(args.reveal), format, look, around.out)?;
+    if report.partial {
+        return Ok(INTERRUPTED);
+    }
+    Ok(Exit::by_findings(&report.findings))
+}
 
 /// Prints the report. Keys in JSON are exact; elsewhere they are masked unless revealed.
 pub(crate) fn print(

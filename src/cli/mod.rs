@@ -17,18 +17,15 @@ mod demo;
 mod exit;
 mod inspect;
 mod json;
-#[allow(dead_code, reason = "the reader does not feed it yet")]
 mod keys;
 mod look;
 mod number;
 mod page;
 mod partitions;
-#[allow(dead_code, reason = "the reader does not feed it yet")]
 mod plan;
 mod process;
 mod read;
 mod scan;
-#[cfg_attr(not(test), expect(dead_code, reason = "rows are not read yet"))]
 mod state;
 mod surroundings;
 mod table;
@@ -62,6 +59,9 @@ pub fn run(
         Some(Command::Demo(args)) => demo::run(args, around),
         Some(Command::Inspect(args)) => inspect::run(args, around),
         Some(Command::Partitions(args)) => partitions::run(args, around),
+        Some(Command::State(args)) => state::run(args, around),
+        Some(Command::Keys(args)) => keys::run(args, around),
+        Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {

@@ -2,20 +2,63 @@
 
 use std::io::{self, Write};
 
-use super::args::Format;
+use super::args::{Format, PlanArgs};
 use super::csv;
+use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::keys::words;
 use super::look::{Look, Role};
 use super::number::{bytes, count, ratio_or_dash};
 use super::page::{Page, amount};
+use super::read::{Meter, reading};
+use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
 use crate::analysis::Distribution;
 use crate::analysis::consequences::Change;
 use crate::analysis::verdict::{VerdictKind, hot_key_sentence};
+use crate::reader::{PlanQuestion, PlanRequest};
 use crate::report::{LayoutReport, PlanReport, Reveal};
+use crate::task::Cancel;
 use crate::units::Bytes;
+
+/// Runs the command.
+pub(crate) fn run(args: &PlanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let source = (around.open)(&args.target)?;
+    let cancel = Cancel::default();
+    (around.on_interrupt)(&cancel);
+    let place = &args.place;
+    let request = PlanRequest {
+        batch: place.batch,
+        operator: reading::operator(
+            source.as_ref(),
+            place.operator.as_ref(),
+            place.batch,
+            &cancel,
+        )?,
+        store: place.store.clone(),
+    };
+    let state = reading::state(source.as_ref())?;
+    let meter = Meter::new(around.err, around.err_kind);
+    let basis = state.plan(&request, &cancel, &|progress| meter.show(progress));
+    meter.finish();
+    let report = basis?.report(&PlanQuestion {
+        to: args.to,
+        curve: args.curve.as_ref().map(|counts| counts.0.clone()).unwrap_or_default(),
+        cores: args.cores,
+        bound: args.bound,
+        nodes: args.cost.nodes,
+        cap: args.cost.node_memory_cap,
+        price: args.cost.price,
+    });
+    let look = around.look(args.output.color);
+    let format = args.output.format.unwrap_or(Format::Table);
+    print(&report, Reveal::of(args.reveal), format, look, around.out)?;
+    if report.partial {
+        return Ok(INTERRUPTED);
+    }
+    Ok(Exit::by_findings(&report.findings))
+}
 
 /// Prints the report. A key in JSON is exact; on the page it is masked unless revealed.
 pub(crate) fn print(

@@ -54,18 +54,40 @@ pub(crate) fn request(
     args: &ReadArgs,
     cancel: &Cancel,
 ) -> Result<Request, CliError> {
-    let operator = match &args.operator {
-        None => None,
-        Some(OperatorArg::Id(id)) => Some(*id),
-        Some(OperatorArg::Name(name)) => {
-            let logs =
-                Request { batch: args.batch, depth: Depth::Logs, operator: None, store: None };
-            let seen = source.observe(&logs, cancel, &|_| {})?;
-            Some(find_operator(name, &seen.inspect.operators)?)
-        }
-    };
+    let operator = reading::operator(source, args.operator.as_ref(), args.batch, cancel)?;
     let depth = if args.exact { Depth::Exact } else { Depth::Snapshot };
     Ok(Request { batch: args.batch, depth, operator, store: args.store.clone() })
+}
+
+/// What commands that read rows need of a source.
+pub(crate) mod reading {
+    use super::{CliError, Depth, Observe, OperatorArg, Request, find_operator};
+    use crate::reader::{ReadError, ReadState};
+    use crate::task::Cancel;
+    use crate::units::{BatchId, OperatorId};
+
+    /// The operator asked for, looked up in the logs where it goes by name.
+    pub(crate) fn operator(
+        source: &dyn Observe,
+        wanted: Option<&OperatorArg>,
+        batch: Option<BatchId>,
+        cancel: &Cancel,
+    ) -> Result<Option<OperatorId>, CliError> {
+        let name = match wanted {
+            None => return Ok(None),
+            Some(OperatorArg::Id(id)) => return Ok(Some(*id)),
+            Some(OperatorArg::Name(name)) => name,
+        };
+        let logs = Request { batch, depth: Depth::Logs, operator: None, store: None };
+        let seen = source.observe(&logs, cancel, &|_| {})?;
+        find_operator(name, &seen.inspect.operators).map(Some)
+    }
+
+    /// The way to the source's rows.
+    pub(crate) fn state(source: &dyn Observe) -> Result<&dyn ReadState, CliError> {
+        let none = || ReadError::Unreadable(format!("{} has no rows to read", source.name()));
+        Ok(source.state().ok_or_else(none)?)
+    }
 }
 
 /// The one operator of this name, in whatever case it was typed.
@@ -119,7 +141,7 @@ impl<'a> Meter<'a> {
         Self { state: Mutex::new(MeterState { err, wanted, began, next, shown: false }) }
     }
 
-    fn show(&self, progress: Progress) {
+    pub(crate) fn show(&self, progress: Progress) {
         self.say(|elapsed| line(progress, elapsed));
     }
 

@@ -105,6 +105,18 @@ pub enum Change {
     RemoveRange,
 }
 
+impl Change {
+    /// The word in JSON and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Put => "put",
+            Self::Remove => "remove",
+            Self::Merge => "merge",
+            Self::RemoveRange => "remove_range",
+        }
+    }
+}
+
 /// What there is to say of the rows that were read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RowsSummary {

@@ -1,7 +1,6 @@
 //! What batches changed, straight from their changelogs: how often each key was written, and
 //! the records of one batch or of one key.
 
-use std::io::{BufReader, Read};
 use std::ops::RangeInclusive;
 
 use super::ReadError;
@@ -11,7 +10,7 @@ use crate::analysis::heavy::{Measure, PartitionKeys};
 use crate::state::fault::StateFault;
 use crate::state::reading::{Positions, StoreReading};
 use crate::state::replay::deleted_key;
-use crate::state::rocks::changelog::{Reader, Record};
+use crate::state::rocks::changelog::Record;
 use crate::state::store::Run;
 use crate::task::Cancelled;
 use crate::units::{BatchId, PartitionId, StateVersion};

@@ -19,6 +19,13 @@ pub enum Reveal {
     Shown,
 }
 
+impl Reveal {
+    /// The answer to `--reveal`.
+    pub fn of(wanted: bool) -> Self {
+        if wanted { Self::Shown } else { Self::Masked }
+    }
+}
+
 /// `account_id=…7 window.start=…Z`: the columns of a key, or of any JSON object. Not cleaned
 /// for the terminal.
 pub fn key_words(key: &Value, reveal: Reveal) -> String {

@@ -31,7 +31,7 @@ pub(crate) fn push(row: &StateRow<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         row.at.operator.to_string(),
         clean(row.at.store).into_owned(),
         clean(row.at.family).into_owned(),
-        row.change.map(super::Change::word).unwrap_or_default().to_owned(),
+        row.change.map(crate::reader::Change::word).unwrap_or_default().to_owned(),
         text(&row.key)?,
         text(&row.value)?,
         clean(&reasons.join("; ")).into_owned(),

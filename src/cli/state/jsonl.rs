@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::super::json::Guarded;
 use super::{Half, StateRow, Whereabouts};
 use crate::state::row::render::{Json, hex};
+use crate::units::{OperatorId, PartitionId};
 
 /// What the lines of one family of one partition have in common, serialised once.
 #[derive(Debug, Clone)]
@@ -59,6 +60,35 @@ fn half(out: &mut Vec<u8>, name: impl Display, half: &Half<'_>) -> io::Result<()
             write!(out, ",\"{name}\":null,\"{name}_hex\":\"{}\"", hex(bytes.bytes))
         }
         Half::None => write!(out, ",\"{name}\":null"),
+    }
+}
+
+/// Rows as lines; what consecutive ones have in common is serialised once.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    family: Option<(PartitionId, OperatorId, String, String)>,
+    prefix: Option<Prefix>,
+}
+
+impl Lines {
+    /// Appends one row as a line to `out`.
+    pub(crate) fn push(&mut self, row: &StateRow<'_>, out: &mut Vec<u8>) {
+        let at = row.at;
+        let same = self.family.as_ref().is_some_and(|(partition, operator, store, family)| {
+            *partition == at.partition
+                && *operator == at.operator
+                && store == at.store
+                && family == at.family
+        });
+        if !same {
+            self.family =
+                Some((at.partition, at.operator, at.store.to_owned(), at.family.to_owned()));
+            self.prefix = Prefix::new(at).ok();
+        }
+        if let Some(prefix) = &self.prefix {
+            // Writing to memory does not fail.
+            let _ = push(prefix, row, out);
+        }
     }
 }
 

@@ -6,7 +6,10 @@ use serde_json::json;
 use super::*;
 use crate::cli::look::{Look, Paint};
 use crate::console::Charset;
+use crate::reader::Change;
 use crate::state::row::types::{DataType, Field};
+use crate::state::row::value::{Undecodable, Value};
+use crate::units::{OperatorId, PartitionId};
 
 const AT: Whereabouts<'_> = Whereabouts {
     partition: PartitionId(37),
