@@ -115,14 +115,14 @@ fn quoted_fractions(json: &str) -> String {
     while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let (token, tail) = if from.starts_with('"') {
+        let (token, tail) = if let Some(inner) = from.strip_prefix('"') {
             let mut escaped = false;
             let is_end = |c: char| {
                 let end = c == '"' && !escaped;
                 escaped = c == '\\' && !escaped;
                 end
             };
-            from.split_at(from[1..].find(is_end).unwrap() + 2)
+            from.split_at(inner.find(is_end).unwrap() + 2)
         } else {
             from.split_at(from.find([',', '}', ']', ' ']).unwrap_or(from.len()))
         };
@@ -212,7 +212,7 @@ fn decoded(fixture: &Fixture, line: &Tree, hex: &Json, part: &str) -> Tree {
     let schemas = fixture.truth["schemas"].as_array().unwrap();
     let schema = schemas.iter().find(|schema| {
         schema["family"] == line.text("family")
-            && schema["operator"].to_string() == line.text("operator")
+            && schema["operator"].as_u64() == line.text("operator").parse().ok()
             && schema["store"] == line.text("store")
     });
     let schema = schema.unwrap_or_else(|| panic!("{}: no schema for {line:?}", fixture.name));
