@@ -40,16 +40,19 @@ pub(super) fn moment(micros: i64, fraction: Fraction) -> String {
     text
 }
 
-/// `00:16:06.000000` of nanoseconds of the day, nine digits where six do not say it. `None`
-/// for what is no time of a day.
+/// `00:16:06.5` of nanoseconds of the day, with as many digits as it takes, as Spark writes
+/// times. `None` for what is no time of a day.
 pub(super) fn time(nanos: i64) -> Option<String> {
     if !(0..NANOS_PER_DAY).contains(&nanos) {
         return None;
     }
     let within = u16::try_from(nanos % 1000).unwrap_or_default();
-    let fraction = if within == 0 { Fraction::Micros } else { Fraction::Nanos(within) };
+    let fraction = if within == 0 { Fraction::Shortest } else { Fraction::Nanos(within) };
     let mut text = String::with_capacity(20);
     push_time(&mut text, nanos / 1000, fraction);
+    if within != 0 {
+        text.truncate(text.trim_end_matches('0').len());
+    }
     Some(text)
 }
 
@@ -258,7 +261,8 @@ mod tests {
         assert!(moment(i64::MAX, Fraction::Micros).starts_with("+294247-01-10T04:00:54"));
         assert!(moment(i64::MIN, Fraction::Micros).starts_with("-290308-12-21T19:59:05"));
         assert_eq!(time(3_723_000_004_005).as_deref(), Some("01:02:03.000004005"));
-        assert_eq!(time(0).as_deref(), Some("00:00:00.000000"));
+        assert_eq!(time(100).as_deref(), Some("00:00:00.0000001"));
+        assert_eq!(time(0).as_deref(), Some("00:00:00"));
         assert_eq!(time(NANOS_PER_DAY), None);
         assert_eq!(time(-1), None);
     }

@@ -186,14 +186,20 @@ fn scalar<'a>(id: u8, input: &mut Input<'a>) -> Result<Value<'a>, String> {
     })
 }
 
+/// Zeros at the end of its fraction are left out, as Spark does (`VariantUtil.getDecimal`).
 fn decimal(input: &mut Input<'_>, size: usize) -> Result<Value<'static>, String> {
-    let [scale] = input.array()?;
+    let [mut scale] = input.array()?;
     let mut bytes = input.take(size)?.to_vec();
     bytes.reverse();
     if scale > 38 {
         return Err(format!("a decimal of scale {scale}"));
     }
-    Ok(Value::Decimal { unscaled: wide_integer(&bytes)?, scale })
+    let mut unscaled = wide_integer(&bytes)?;
+    while scale > 0 && unscaled % 10 == 0 {
+        unscaled /= 10;
+        scale -= 1;
+    }
+    Ok(Value::Decimal { unscaled, scale })
 }
 
 fn nanoseconds(input: &mut Input<'_>) -> Result<(i64, u16), String> {
