@@ -62,6 +62,18 @@ impl Tree {
         entries.filter(|entries| !entries.is_empty()).map_or(self, Self::Object)
     }
 
+    /// Forgets the order of names: Avro's maps have none.
+    fn sort_names(&mut self) {
+        match self {
+            Self::Object(fields) => {
+                fields.iter_mut().for_each(|(_, value)| value.sort_names());
+                fields.sort();
+            }
+            Self::List(items) => items.iter_mut().for_each(Self::sort_names),
+            Self::Null | Self::Leaf(_) => {}
+        }
+    }
+
     fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(Self::Leaf(text)) => text,
@@ -249,6 +261,9 @@ fn compare_raw(fixture: &Fixture, text: &str, printed: &Rows) -> usize {
     let operators: Vec<String> = spark.keys().map(|[operator, ..]| operator.clone()).collect();
     printed.retain(|[operator, ..], _| operators.contains(operator));
     for rows in spark.values_mut().chain(printed.values_mut()) {
+        if fixture.name.contains("avro") {
+            rows.iter_mut().for_each(Tree::sort_names);
+        }
         rows.sort();
     }
     let places = |rows: &Rows| rows.keys().cloned().collect::<Vec<_>>();
@@ -269,6 +284,9 @@ fn compare(fixture: &Fixture, text: &str, ours: &Rows) -> usize {
     let mut compared = 0;
     for (at, lines) in spark {
         let Some((mut ours, mut spark)) = views(&at, &lines, ours) else { continue };
+        if fixture.name.contains("avro") {
+            ours.iter_mut().chain(&mut spark).for_each(Tree::sort_names);
+        }
         ours.sort();
         spark.sort();
         let differ = ours.iter().zip(&spark).find(|(ours, spark)| ours != spark);

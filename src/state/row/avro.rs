@@ -1,7 +1,7 @@
 //! State rows in Avro's binary encoding (`encodingFormat=avro`, 4.0+).
 //!
 //! Which Avro schema a Spark schema becomes is `SchemaConverters.toAvroTypeWithDefaults`:
-//! structs are records, what may be null is a union `[null, T]`, small integers are ints,
+//! structs are records, columns that may be null are unions `[null, T]`, small integers are ints,
 //! decimals are fixed, dates and times are ints and longs. There is no header: the writer's
 //! schema must be known. A row written under an older schema is read as Avro resolves it to
 //! the newer one: columns by name, new ones at their default.
@@ -125,16 +125,23 @@ impl Node {
         let shape = match data_type {
             DataType::Struct(fields) => Shape::Record(Record::new(fields.clone(), json)?),
             DataType::Array(element) => {
-                let nullable = flag(json, "containsNull");
-                Shape::Array(Box::new(Self::new(element, part("elementType"), nullable)?))
+                Shape::Array(Box::new(Self::element(element, part("elementType"))?))
             }
             DataType::Map(key, value) if **key == DataType::String => {
-                let nullable = flag(json, "valueContainsNull");
-                Shape::Map(Box::new(Self::new(value, part("valueType"), nullable)?))
+                Shape::Map(Box::new(Self::element(value, part("valueType"))?))
             }
             leaf => Shape::Leaf(leaf.clone()),
         };
         Ok(Self { nullable: nullable && *data_type != DataType::Void, shape })
+    }
+
+    /// An element of an array or a value of a map: a union where it has parts of its own, and
+    /// none where it has not, whatever the schema says of nulls (Spark refuses to write a null
+    /// there).
+    fn element(data_type: &DataType, json: &Json) -> Result<Self, String> {
+        let has_parts =
+            matches!(data_type, DataType::Struct(_) | DataType::Array(_) | DataType::Map(..));
+        Self::new(data_type, json, has_parts)
     }
 
     fn read<'a>(&'a self, input: &mut Input<'a>) -> Result<Value<'a>, String> {
@@ -389,7 +396,7 @@ mod tests {
         ]));
         // 10 digits need 5 bytes, 30 digits 13.
         let body = [
-            &[4, 2, 3, 0, 0][..],
+            &[4, 3, 0, 0][..],
             &[1, 20, 2, b'k', 0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0],
             &[0xff, 0xff, 0xff, 0xff, 0xfe],
             &[2],
@@ -400,7 +407,7 @@ mod tests {
         assert_eq!(
             record.decode(&body).unwrap(),
             vec![
-                Value::Array(vec![Value::Integer(-2), Value::Null]),
+                Value::Array(vec![Value::Integer(-2), Value::Integer(0)]),
                 Value::Map(vec![(Value::String("k".into()), Value::Double(1.5))]),
                 Value::Decimal { unscaled: -2, scale: 2 },
                 Value::Decimal { unscaled: 7, scale: 4 },

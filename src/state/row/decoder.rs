@@ -13,7 +13,7 @@ use super::unsafe_row;
 use super::value::{Undecodable, Value};
 use super::view::RowView;
 use crate::checkpoint::Encoding;
-use crate::state::lists::{Elements, ListLayout};
+use crate::state::lists::{Element, Elements, ListLayout};
 use crate::state::rocks::MergeDelimiter;
 use crate::state::schema::FamilySchema;
 
@@ -399,15 +399,25 @@ impl<'a> Iterator for Parts<'a> {
         match self {
             Self::One(part) => part.take(),
             Self::List(elements) => {
-                let element = elements.next()?;
-                Some(
-                    element.map(|element| element.bytes).map_err(|rest| {
-                        undecodable("no list element of the expected layout", rest.0)
-                    }),
-                )
+                let wrong = |bytes| undecodable("no list element of the expected layout", bytes);
+                Some(match elements.next()? {
+                    Ok(Element { checksum: None, bytes }) => Ok(bytes),
+                    // What the checksum is of is a whole element, its length included.
+                    Ok(Element { checksum: Some(_), bytes }) => {
+                        only_element(bytes).ok_or_else(|| wrong(bytes))
+                    }
+                    Err(rest) => Err(wrong(rest.0)),
+                })
             }
         }
     }
+}
+
+/// The bytes of the one element that fills `bytes`: a length and that many.
+fn only_element(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, element) = bytes.split_first_chunk()?;
+    let length = usize::try_from(i32::from_le_bytes(*length)).ok()?;
+    (element.len() == length).then_some(element)
 }
 
 /// The decoded rows of a value.
@@ -542,8 +552,13 @@ mod tests {
         assert_eq!(plain.verify(key, &element(1)), Ok(1));
         assert_eq!(json(&plain.values(&element(1)).next().unwrap().unwrap()), r#"{"n":1}"#);
         assert!(plain.verify(b"other", &element(1)).is_err());
-        let two = [element(1), b",".to_vec(), element(2)].concat();
-        assert!(plain.verify(key, &two).is_err());
+        assert!(plain.verify(key, &[element(1), element(2)].concat()).is_err());
+        // In a list the checksum is of the element with its own length.
+        let in_list = |n| {
+            let encoded = [&[17, 0, 0, 0, 0][..], &row(n)].concat();
+            [&row_checksum(key, &encoded).to_le_bytes()[..], &[21, 0, 0, 0], &encoded].concat()
+        };
+        let two = [in_list(1), b",".to_vec(), in_list(2)].concat();
         let list = with(Framing::Encoded, Some(MergeDelimiter::Comma));
         assert_eq!(list.verify(key, &two), Ok(2));
         assert_eq!(list.values(&two).flatten().count(), 2);
