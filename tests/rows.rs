@@ -248,9 +248,10 @@ fn compare_raw(fixture: &Fixture, text: &str, printed: &Rows) -> usize {
             continue;
         }
         let hex: Json = serde_json::from_str(text).unwrap();
-        let row = ["key", "value"]
-            .map(|part| (part.to_owned(), decoded(fixture, &line, &hex, part)));
-        let at = [line.text("operator").to_owned(), place(&line), line.text("partition").to_owned()];
+        let row =
+            ["key", "value"].map(|part| (part.to_owned(), decoded(fixture, &line, &hex, part)));
+        let at =
+            [line.text("operator").to_owned(), place(&line), line.text("partition").to_owned()];
         spark.entry(at).or_default().push(Tree::Object(row.to_vec()));
     }
     if spark.is_empty() {
@@ -298,11 +299,7 @@ fn compare(fixture: &Fixture, text: &str, ours: &Rows) -> usize {
 }
 
 /// The rows of one view, ours in the shape of Spark's; `None` where there are no raw rows.
-fn views(
-    at: &[String; 3],
-    lines: &[Tree],
-    rows: &Rows,
-) -> Option<(Vec<Tree>, Vec<Tree>)> {
+fn views(at: &[String; 3], lines: &[Tree], rows: &Rows) -> Option<(Vec<Tree>, Vec<Tree>)> {
     let [operator, what, partition] = at;
     let family = |name: &str| rows.get(&[operator.clone(), name.to_owned(), partition.clone()]);
     let shown = |names: &[&str]| lines.iter().map(|line| line.parts(names)).collect();

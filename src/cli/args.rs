@@ -11,8 +11,8 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES};
-pub(crate) use self::plan::{KeysArgs, PlanArgs, WeighArg};
+use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
+pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
 use super::look::ColorChoice;
 use super::state::args::StateArgs;
 use super::text;
@@ -143,6 +143,9 @@ pub(crate) enum Command {
     /// Print what another partition count would do
     #[command(after_long_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
+    /// Check every file, checksum, row and key; ends with a one-line verdict
+    #[command(after_long_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
     /// Find every checkpoint below some folders, ranked by what a resize would bring
     #[command(after_long_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),

@@ -30,6 +30,7 @@ mod state;
 mod surroundings;
 mod table;
 mod text;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -62,6 +63,7 @@ pub fn run(
         Some(Command::State(args)) => state::run(args, around),
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
+        Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {

@@ -10,4 +10,4 @@ mod state;
 
 pub use checkpoint::checkpoint_findings;
 pub use finding::{Finding, FindingId, Severity};
-pub use state::{provider_finding, state_findings, too_many_partitions};
+pub use state::{provider_finding, state_finding, state_findings, too_many_partitions};

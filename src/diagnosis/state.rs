@@ -96,6 +96,11 @@ fn internal_counted(fault: &StateFault, partitions: usize) -> Finding {
     }
 }
 
+/// The finding for one fault.
+pub fn state_finding(fault: &StateFault) -> Finding {
+    finding(fault)
+}
+
 fn finding(fault: &StateFault) -> Finding {
     Finding {
         id: id(&fault.kind),
@@ -130,6 +135,7 @@ fn id(kind: &FaultKind) -> FindingId {
         FaultKind::Schema(_) => "state-schema",
         FaultKind::Rows(..) => "unexpected-rows",
         FaultKind::Misplaced { .. } => "misplaced-keys",
+        FaultKind::FileChecksum(_) => "file-checksum",
         FaultKind::RowChecksums(_) => "row-checksum",
         FaultKind::Undecodable(..) => "undecodable-rows",
         FaultKind::MissingOperator => "missing-operator-directory",
@@ -146,7 +152,7 @@ fn severity(fault: &StateFault) -> Severity {
         (FaultKind::Rows(..) | FaultKind::Misplaced { .. }, _) | (_, Outcome::Lost) => {
             Severity::Error
         }
-        (_, Outcome::Recovered(_) | Outcome::Harmless) => Severity::Warning,
+        (_, Outcome::Recovered(_) | Outcome::Harmless | Outcome::Unneeded) => Severity::Warning,
     }
 }
 
@@ -164,6 +170,7 @@ fn headline(kind: &FaultKind) -> String {
         FaultKind::Schema(_) => "the state schema cannot be read".into(),
         FaultKind::Rows(count, _) => format!("{count} unexpected rows"),
         FaultKind::Misplaced { keys, .. } => format!("{keys} keys belong in other partitions"),
+        FaultKind::FileChecksum(_) => "a file does not fit its checksum".into(),
         FaultKind::RowChecksums(count) => format!("{count} rows do not fit their checksums"),
         FaultKind::Undecodable(count, _) => {
             format!("{count} keys or values cannot be decoded")
@@ -186,7 +193,10 @@ fn detail(fault: &StateFault) -> String {
                 "Expected {file} for state version {version}, found neither it nor a newer snapshot"
             )
         }
-        FaultKind::Snapshot(reason) | FaultKind::Log(reason) | FaultKind::Schema(reason) => {
+        FaultKind::Snapshot(reason)
+        | FaultKind::Log(reason)
+        | FaultKind::Schema(reason)
+        | FaultKind::FileChecksum(reason) => {
             format!("{file}: {reason}")
         }
         FaultKind::Sst(FileProblem::Missing) => {
@@ -239,6 +249,11 @@ fn consequence(fault: &StateFault) -> String {
                     that hashed only some of the grouping columns."
                 .into();
         }
+        FaultKind::FileChecksum(_) => {
+            return "Spark 4.1 and later compares them when it loads the file, and refuses it. What \
+                    could be read of it is shown all the same."
+                .into();
+        }
         FaultKind::RowChecksums(_) => {
             return "The bytes were changed after Spark wrote them; Spark fails when it reads such a \
                     row."
@@ -281,6 +296,11 @@ fn consequence(fault: &StateFault) -> String {
             "The counts come from the older snapshot {version} and the changelogs after it instead. \
              Spark 4.2 and later recovers likewise; earlier versions fail here."
         ),
+        Outcome::Unneeded => {
+            "The state of this batch does not need it. A batch before it that does cannot be read \
+             any more, and a damaged snapshot cannot be repaired from it."
+                .into()
+        }
         Outcome::Lost if fault.partition.is_none() => {
             "Column names and types are not known; counts are not affected.".into()
         }
@@ -309,6 +329,9 @@ fn remedy(fault: &StateFault) -> &'static str {
         }
         (FaultKind::Unreadable(_), _) => "Check permissions and the connection, then read again",
         (FaultKind::Schema(_), _) => "Restore the file from a copy or an earlier object version",
+        (_, Outcome::Unneeded) => {
+            "Nothing for this batch; restore the file from a copy if older batches matter"
+        }
         (_, Outcome::Recovered(_) | Outcome::Harmless) => {
             "Restore the file from a copy or an earlier object version before the older snapshot is \
              cleaned up; do not resize before"

@@ -183,8 +183,6 @@ pub(super) enum Into<'k, 'h> {
     Hashes(&'k mut HashCollector),
     /// The keys of these hashes, by name.
     Names(&'k mut Vec<(KeyHash, serde_json::Value)>),
-    /// Nobody: only the checks are of interest.
-    Nobody,
 }
 
 /// Looks at the keys of one store in one partition.
@@ -236,7 +234,7 @@ impl<'a, 'k, 'h> KeyVisit<'a, 'k, 'h> {
     ) -> ControlFlow<()> {
         let rows = u64::from(by.is_some());
         match (&mut self.into, by) {
-            (Into::Nobody, _) | (Into::Heavy(_) | Into::Names(_), None) => {}
+            (Into::Heavy(_) | Into::Names(_), None) => {}
             (Into::Hashes(hashes), _) => {
                 if let Err(overflow) = hashes.add(hash.0, rows, bytes) {
                     self.overflow = Some(overflow);

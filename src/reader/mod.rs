@@ -16,13 +16,14 @@ mod session;
 mod single;
 mod state;
 mod updates;
+mod verify;
 mod writes;
 
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::report::{InspectReport, KeysReport, PartitionsReport};
+use crate::report::{InspectReport, KeysReport, PartitionsReport, VerifyReport};
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
@@ -34,6 +35,7 @@ pub use rows::{
     Whereabouts,
 };
 pub use scan::{ScanProgress, ScanRequest, scan, scan_storages};
+pub use verify::VerifyRequest;
 
 /// How deep to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,6 +173,17 @@ pub trait ReadState: Send + Sync {
         cancel: &Cancel,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<PlanBasis, ReadError>;
+
+    /// Checks everything there is to check.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    fn verify(
+        &self,
+        request: &VerifyRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<VerifyReport, ReadError>;
 }
 
 /// Something that can be watched: a checkpoint, or the demo's replay of one.

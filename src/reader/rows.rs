@@ -249,7 +249,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Passes the rows of one partition of one store to `emit`, until it breaks.
-    fn read(
+    pub(super) fn read(
         &self,
         (reading, partition): (&StoreReading, PartitionId),
         run: Run<'_>,
@@ -263,24 +263,30 @@ impl<'a> Selection<'a> {
             checks: Checks::new(partition, self.opened.partitions),
             partition,
             not_compared: 0,
+            keys: 0,
             emit,
         };
         let delimiter = reading.store.lists.delimiter;
         let mut visit = Whole { rows: visitor, delimiter };
         let target = self.opened.target(&reading.store, partition);
         let walked = reading.store.walk(partition, &target, run, &mut visit)?;
-        let RowVisit { checks, not_compared, .. } = visit.rows;
+        let RowVisit { checks, not_compared, keys, .. } = visit.rows;
         let mut faults = walked.faults;
+        let checksums = checks.checksums;
         faults.extend(checks.faults(&reading.store));
-        Ok(PartRead { faults, complete: walked.complete, not_compared })
+        Ok(PartRead { faults, complete: walked.complete, not_compared, keys, checksums })
     }
 }
 
 /// What became of one partition of one store.
-struct PartRead {
-    faults: Vec<StateFault>,
-    complete: bool,
+pub(super) struct PartRead {
+    pub(super) faults: Vec<StateFault>,
+    pub(super) complete: bool,
     not_compared: u64,
+    /// Keys that were seen.
+    pub(super) keys: u64,
+    /// Row checksums that fit.
+    pub(super) checksums: u64,
 }
 
 impl RowsSummary {
@@ -430,6 +436,7 @@ struct RowVisit<'a, 'e> {
     checks: Checks,
     partition: PartitionId,
     not_compared: u64,
+    keys: u64,
     emit: &'e mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
 }
 
@@ -500,6 +507,7 @@ impl Rows for RowVisit<'_, '_> {
     }
 
     fn row<'v>(&mut self, stored: &[u8], value: &'v dyn Fn() -> &'v [u8]) -> ControlFlow<()> {
+        self.keys += 1;
         let Some((position, key)) = self.positions.split(stored) else {
             self.checks.foreign();
             return ControlFlow::Continue(());

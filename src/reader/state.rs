@@ -7,10 +7,11 @@ use super::checkpoint::CheckpointReader;
 use super::opened::Opened;
 use super::session::Wanted;
 use super::{
-    KeysRequest, MakeEncoder, PlanBasis, PlanRequest, ReadError, ReadState, RowsRequest,
-    RowsSummary, StateRow, changes, keys, plan, rows,
+    Depth, KeysRequest, MakeEncoder, Observe, PlanBasis, PlanRequest, ReadError, ReadState,
+    Request, RowsRequest, RowsSummary, StateRow, VerifyRequest, changes, keys, plan, rows, verify,
 };
-use crate::report::KeysReport;
+use crate::diagnosis::Finding;
+use crate::report::{KeysReport, VerifyReport};
 use crate::state::store::{Counter, Run};
 use crate::task::{Cancel, Progress};
 use crate::units::{BatchId, OperatorId};
@@ -108,5 +109,36 @@ impl ReadState for CheckpointReader {
         let counter = Counter::default();
         let run = Run { cancel, counter: &counter };
         plan::basis(&opened, run, &teller(&counter, progress))
+    }
+
+    fn verify(
+        &self,
+        request: &VerifyRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<VerifyReport, ReadError> {
+        let logs = Request {
+            batch: request.batch,
+            depth: Depth::Logs,
+            operator: request.operator,
+            store: request.store.clone(),
+        };
+        let files =
+            self.observe(&Request { depth: Depth::Snapshot, ..logs.clone() }, cancel, &|_| {});
+        let logs = self.observe(&logs, cancel, &|_| {})?;
+        if !logs.inspect.stateful && logs.inspect.batch.is_some() {
+            return Ok(verify::of_logs(&logs.inspect));
+        }
+        // Files that no batch in the logs can have written are seen by listing only.
+        let ahead = files?.inspect.findings.clone().into_iter();
+        let ahead = ahead.filter(|finding| finding.id.0 == "state-ahead-of-logs");
+        let opened =
+            self.opened(request.batch, request.operator, request.store.as_deref(), cancel)?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        let catalog = opened.findings(&[]);
+        let of_logs = logs.inspect.findings.iter().cloned().chain(ahead);
+        let of_logs: Vec<Finding> = of_logs.filter(|finding| !catalog.contains(finding)).collect();
+        verify::verify(&opened, &of_logs, run, &teller(&counter, progress))
     }
 }

@@ -11,6 +11,7 @@ mod mask;
 mod partitions;
 mod plan;
 mod scan;
+mod verify;
 
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
@@ -26,6 +27,7 @@ pub use scan::{
     Extent, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, Unreadable,
     UnreadableKind,
 };
+pub use verify::{Checked, Soundness, VerifyFault, VerifyReport};
 
 use serde::Serialize;
 

@@ -23,6 +23,8 @@ pub(in crate::state) struct Directory {
     /// Where it is, relative to the checkpoint.
     pub(in crate::state) path: String,
     files: Vec<DataFile>,
+    /// The data files that have a checksum file beside them.
+    checksums: HashSet<String>,
     /// Sizes that came with the listing; empty where a look at each file is cheaper.
     listed: HashMap<String, Entry>,
     tables: OnceCell<HashMap<String, Entry>>,
@@ -48,7 +50,52 @@ impl Directory {
         };
         let mut files: Vec<_> = names.iter().filter_map(|name| DataFile::parse(name)).collect();
         files.sort_unstable();
-        Ok(Self { path: path.to_owned(), files, listed, tables: OnceCell::new() })
+        let checksums = names.iter().filter_map(|name| name.strip_suffix(".crc"));
+        let checksums = checksums.map(str::to_owned).collect();
+        Ok(Self { path: path.to_owned(), files, checksums, listed, tables: OnceCell::new() })
+    }
+
+    /// All data files with their paths, by version.
+    pub(in crate::state) fn data_files(&self) -> Vec<(String, DataFile)> {
+        self.files.iter().map(|file| (self.path_of(file), file.clone())).collect()
+    }
+
+    /// Whether a checksum file of Spark's is beside a data file.
+    pub(in crate::state) fn has_checksum(&self, file: &DataFile) -> bool {
+        self.checksums.contains(&file.name())
+    }
+
+    /// Paths of the files that `target` is put together from, table files left out.
+    pub(in crate::state) fn needed(
+        &self,
+        storage: &Storage,
+        target: &Target,
+        kinds: (FileKind, FileKind),
+    ) -> HashSet<String> {
+        let lineage = |file: &DataFile| self.lineage(storage, file);
+        let plan = files::select(&self.files, target, kinds, 0, lineage);
+        let files = plan.into_iter().flat_map(|plan| plan.snapshot.into_iter().chain(plan.logs));
+        files.map(|file| self.path_of(&file)).collect()
+    }
+
+    /// Whether there is a way to put `target` together, by names alone.
+    pub(in crate::state) fn selectable(
+        &self,
+        storage: &Storage,
+        target: &Target,
+        kinds: (FileKind, FileKind),
+    ) -> Result<(), Problem> {
+        let lineage = |file: &DataFile| self.lineage(storage, file);
+        match files::select(&self.files, target, kinds, 0, lineage) {
+            Err(SelectError::Missing(file)) => {
+                let version = file.version;
+                Err((self.path_of(&file), FaultKind::MissingVersion(version)))
+            }
+            Err(SelectError::Lineage(file, reason)) => {
+                Err((self.path_of(&file), FaultKind::Log(reason)))
+            }
+            Ok(_) | Err(SelectError::Exhausted) => Ok(()),
+        }
     }
 
     /// The `skip`-th best set of files for `target`; `Err(None)` when there is no further one.

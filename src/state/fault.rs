@@ -47,6 +47,8 @@ pub enum FaultKind {
         /// Where they belong, and how many there; of some of them.
         belong: Vec<(PartitionId, u64)>,
     },
+    /// A file is not as the checksum file beside it says; a sentence.
+    FileChecksum(String),
     /// Rows whose checksum is another one than that of their bytes: how many.
     RowChecksums(u64),
     /// Keys or values that cannot be decoded: how many, and why the first one cannot.
@@ -71,6 +73,8 @@ pub enum Outcome {
     Harmless,
     /// An older snapshot and the logs above it replaced the bad file.
     Recovered(StateVersion),
+    /// The batch that was read does not need the file; older ones may.
+    Unneeded,
     /// The partition's rows are not known.
     Lost,
 }

@@ -22,5 +22,6 @@ pub mod rocks;
 pub mod row;
 pub mod schema;
 pub mod store;
+pub mod verify;
 pub mod walk;
 pub mod whole;

@@ -4,6 +4,7 @@
 //! Where a file is bad, the next older snapshot is tried, as Spark 4.2+ does; what was bad is
 //! reported either way. What is done with the files is the caller's.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::directory::{Directory, Located};
@@ -232,6 +233,20 @@ impl Store {
             return Vec::new();
         };
         dir.written(&self.storage, first, last)
+    }
+
+    /// Paths of the snapshot descriptor and logs that `target` is put together from first.
+    pub(super) fn needed(&self, dir: &Directory, target: &Target) -> HashSet<String> {
+        dir.needed(&self.storage, target, self.kinds())
+    }
+
+    /// Whether the names of the files allow `target` to be put together; else the file at fault.
+    pub(super) fn selectable(
+        &self,
+        dir: &Directory,
+        target: &Target,
+    ) -> Result<(), (String, FaultKind)> {
+        dir.selectable(&self.storage, target, self.kinds())
     }
 
     /// The fault of a log that cannot be read.

@@ -58,6 +58,21 @@ FORMULAS:
   objects per day     objects per batch x 86,400 s / mean seconds between those batches
   cost per day        objects per day / 1000 x price";
 
+pub(crate) const VERIFY_EXAMPLES: &str = "\
+EXAMPLES:
+  statetop verify /data/ckpt/fraud_join && echo sound
+      Reads everything: the logs, each snapshot, table file and changelog that is retained,
+      checksums of files and rows, and every key and value of the last committed batch.
+  statetop verify TARGET --format json | jq '.faults[].detail'
+
+WHAT IS CHECKED:
+  files      sizes, Spark's checksum files, block checksums, end marks, that every retained
+             batch can be put together from what is there
+  rows       keys and values decode as their schema says; row checksums, where there are some
+  placement  each key lies in the partition that its grouping key hashes to
+
+Exit code 0 only when nothing is wrong.";
+
 /// `statetop keys TARGET`.
 #[derive(Debug, Args)]
 pub(crate) struct KeysArgs {
@@ -114,6 +129,17 @@ pub(crate) struct PlanArgs {
     pub(crate) reveal: bool,
     #[command(flatten)]
     pub(crate) cost: CostArgs,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `statetop verify TARGET`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The checkpoint directory of a query
+    pub(crate) target: String,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
     #[command(flatten)]
