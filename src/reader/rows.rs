@@ -518,13 +518,21 @@ impl Rows for RowVisit<'_, '_> {
         let Some((name, family)) = self.positions.at(position) else {
             return ControlFlow::Continue(());
         };
-        let name = name.to_owned();
+        // A family's own name lives as long as the reading; copying one costs as much as a row.
+        let unlisted;
+        let name = match family {
+            Some(family) => family.name.as_str(),
+            None => {
+                unlisted = name.to_owned();
+                &unlisted
+            }
+        };
         let reading = self.reading;
         let at = Whereabouts {
             partition: self.partition,
             operator: reading.store.operator,
             store: &reading.store.name,
-            family: &name,
+            family: name,
         };
         let as_it_is = |bytes, reason: &str| {
             Half::Undecodable(Undecodable { reason: reason.to_owned(), bytes })
@@ -539,11 +547,11 @@ impl Rows for RowVisit<'_, '_> {
                 return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
             }
         };
-        let columns = decoder.key_columns(key);
-        if let Ok(columns) = &columns {
-            self.checks.place(family, columns);
-        }
-        let key = match decoder.key(key) {
+        let decoded = decoder.key_columns(key).and_then(|columns| {
+            self.checks.place(family, &columns);
+            decoder.key_of(key, columns)
+        });
+        let key = match decoded {
             Ok(key) => key,
             Err(why) => {
                 let value = as_it_is(value(), "its key cannot be decoded");

@@ -146,7 +146,19 @@ impl FamilyDecoder {
     /// # Errors
     /// With the reason and the key's bytes.
     pub fn key<'a>(&'a self, raw: &'a [u8]) -> Result<Value<'a>, Undecodable<'a>> {
-        let values = match self.key_columns(raw)? {
+        self.key_of(raw, self.key_columns(raw)?)
+    }
+
+    /// As [`Self::key`], of a key whose columns were found already.
+    ///
+    /// # Errors
+    /// As [`Self::key`].
+    pub fn key_of<'a>(
+        &'a self,
+        raw: &'a [u8],
+        columns: KeyColumns<'a>,
+    ) -> Result<Value<'a>, Undecodable<'a>> {
+        let values = match columns {
             KeyColumns::View(view) => {
                 view.values().map_err(|reason| Undecodable { reason, bytes: raw })?
             }
