@@ -116,6 +116,11 @@ impl KeyHash {
                 | Value::DayTimeInterval(long, _),
                 _,
             ) => self.long(*long),
+            (
+                Value::TimestampNanos { micros, nanos }
+                | Value::TimestampNtzNanos { micros, nanos },
+                _,
+            ) => self.long(*micros).int(i32::from(*nanos)),
             (Value::CalendarInterval { months, days, micros }, _) => {
                 self.long(*micros).int(*days).int(*months)
             }
