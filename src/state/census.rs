@@ -91,7 +91,7 @@ impl Store {
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
         run.cancel.check()?;
-        if self.single_partition && partition.0 > 0 {
+        if self.is_unused(partition) {
             self.census_of_unused(partition, target, method, run)
         } else {
             self.census_of_used(partition, target, method, run)
@@ -108,11 +108,8 @@ impl Store {
         run: Run<'_>,
     ) -> Result<Census, Cancelled> {
         let mut census = self.census_of_used(partition, target, method, run)?;
-        let absent = |fault: &StateFault| {
-            matches!(fault.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
-        };
         let mut rows = census.report.rows;
-        if rows.is_none() && census.faults.iter().all(absent) {
+        if rows.is_none() && census.faults.iter().all(StateFault::is_absence) {
             census = finish(partition, None, Count::empty(), Vec::new());
             // The engine writes no version here after the one that a repartition left.
             let dir = Directory::read(&self.storage, &self.dir(partition)).ok();

@@ -21,6 +21,13 @@ pub struct StateFault {
     pub outcome: Outcome,
 }
 
+impl StateFault {
+    /// Whether it is only that there are no files, as in a partition that is never written.
+    pub fn is_absence(&self) -> bool {
+        matches!(self.kind, FaultKind::MissingDirectory | FaultKind::MissingVersion(_))
+    }
+}
+
 /// Kinds of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {

@@ -188,9 +188,17 @@ impl Store {
         partition: PartitionId,
         target: &Target,
     ) -> Result<Vec<(String, DataFile)>, StateFault> {
+        if self.is_unused(partition) {
+            return Ok(Vec::new());
+        }
         let dir = Directory::read(&self.storage, &self.dir(partition))
             .map_err(|(file, kind)| self.fault(partition, file, kind))?;
         Ok(dir.history(&self.storage, target, self.kinds().1))
+    }
+
+    /// Whether the operator never reads this partition.
+    pub(super) fn is_unused(&self, partition: PartitionId) -> bool {
+        self.single_partition && partition.0 > 0
     }
 
     /// The column families at `target` by the newest readable snapshot; none without families.

@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use super::census::Method;
 use super::directory::{Directory, Located};
 use super::families::Mapping;
 use super::fault::{FaultKind, StateFault};
@@ -52,6 +53,35 @@ impl Store {
         visit: &mut impl Visit,
     ) -> Result<Walked, Cancelled> {
         run.cancel.check()?;
+        if self.is_unused(partition) {
+            self.walk_unused(partition, target, run, visit)
+        } else {
+            self.walk_used(partition, target, run, visit)
+        }
+    }
+
+    /// A partition that the operator never reads: that it has no files is no fault, that it has
+    /// rows is one, which the census tells.
+    fn walk_unused(
+        &self,
+        partition: PartitionId,
+        target: &Target,
+        run: Run<'_>,
+        visit: &mut impl Visit,
+    ) -> Result<Walked, Cancelled> {
+        let faults = self.census(partition, target, Method::Exact, run)?.faults;
+        let walked = self.walk_used(partition, target, run, visit)?;
+        let complete = walked.complete || walked.faults.iter().all(StateFault::is_absence);
+        Ok(Walked { complete, faults, ..walked })
+    }
+
+    fn walk_used(
+        &self,
+        partition: PartitionId,
+        target: &Target,
+        run: Run<'_>,
+        visit: &mut impl Visit,
+    ) -> Result<Walked, Cancelled> {
         let dir = match Directory::read(&self.storage, &self.dir(partition)) {
             Ok(dir) => dir,
             Err((file, kind)) => {
