@@ -2,6 +2,7 @@
 //! reader returns, column family by column family, and against the JSON that it shows.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::manual_strip, clippy::cmp_owned)]
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -66,7 +67,9 @@ impl Tree {
     fn sort_names(&mut self) {
         match self {
             Self::Object(fields) => {
-                fields.iter_mut().for_each(|(_, value)| value.sort_names());
+                for (_, value) in fields.iter_mut() {
+                    value.sort_names();
+                }
                 fields.sort();
             }
             Self::List(items) => items.iter_mut().for_each(Self::sort_names),

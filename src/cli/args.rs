@@ -96,7 +96,7 @@ EXAMPLES:
   statetop demo | less
       The same report as a table.";
 
-const COLOR_HELP: &str = "When to use colours; auto honours NO_COLOR";
+pub(super) const COLOR_HELP: &str = "When to use colours; auto honours NO_COLOR";
 
 /// Watch, inspect and measure the state of a streaming query.
 #[derive(Debug, Parser)]

@@ -105,6 +105,7 @@ impl Log<'_, '_> {
         let Some((position, key)) = self.positions.split(stored) else { return };
         let Some((name, family)) = self.positions.at(position) else { return };
         let Some(filter) = self.selection.wants(self.reading, name, family) else { return };
+        let filter = filter.filter();
         let at = Whereabouts {
             partition: self.partition,
             operator: self.reading.store.operator,

@@ -306,7 +306,7 @@ fn finish(
         consequences: Consequences::of(&setting).into(),
         findings: opened.findings(&faults),
     };
-    let names = names.transpose()?.unwrap_or_default();
+    let names = names.unwrap_or_default();
     Ok(PlanBasis {
         report,
         hashes,
@@ -326,7 +326,7 @@ fn names(
     by: &By<'_>,
     largest: &PartitionHashes,
     run: Run<'_>,
-) -> Result<BTreeMap<KeyHash, serde_json::Value>, ReadError> {
+) -> BTreeMap<KeyHash, serde_json::Value> {
     let wanted = largest.heaviest.iter().map(|key| (KeyHash(key.hash), serde_json::Value::Null));
     let mut names: Vec<(KeyHash, serde_json::Value)> = wanted.collect();
     for (reading, families) in &by.stores {
@@ -340,5 +340,5 @@ fn names(
             break;
         }
     }
-    Ok(names.into_iter().collect())
+    names.into_iter().collect()
 }

@@ -141,11 +141,21 @@ pub type MakeEncoder<'e> = dyn Fn() -> Box<Encoder<'e>> + Sync + 'e;
 pub type Encoder<'e> = dyn FnMut(&StateRow<'_>, &mut Vec<u8>) + 'e;
 
 /// What one family's rows are compared with.
-enum Condition {
+pub(super) enum Condition {
     /// Nothing: all are wanted.
     All,
     /// The condition, bound to the family's columns.
     Bound(Filter),
+}
+
+impl Condition {
+    /// What a row must fit, if anything.
+    pub(super) fn filter(&self) -> Option<&Filter> {
+        match self {
+            Self::All => None,
+            Self::Bound(filter) => Some(filter),
+        }
+    }
 }
 
 /// A family that is wanted.
@@ -223,7 +233,7 @@ impl<'a> Selection<'a> {
         reading: &StoreReading,
         name: &str,
         family: Option<&FamilyReading>,
-    ) -> Option<Option<&Filter>> {
+    ) -> Option<&Condition> {
         let Some(family) = family else {
             // One that no schema lists is wanted unless something is asked of it.
             let wanted = match self.families {
@@ -231,17 +241,14 @@ impl<'a> Selection<'a> {
                 FamilyChoice::Own => !reading.store.families.is_internal(name),
                 FamilyChoice::Named(wanted) => wanted == name,
             };
-            return (wanted && !self.has_condition).then_some(None);
+            return (wanted && !self.has_condition).then_some(&Condition::All);
         };
         let mut stores = self.stores.iter();
         let (_, choices) = stores.find(|(of, _)| {
             of.store.operator == reading.store.operator && of.store.name == reading.store.name
         })?;
         let choice = choices.iter().find(|choice| choice.family == family.name)?;
-        Some(match &choice.condition {
-            Condition::All => None,
-            Condition::Bound(filter) => Some(filter),
-        })
+        Some(&choice.condition)
     }
 
     /// The jobs, in the order in which rows come.
@@ -324,13 +331,11 @@ pub(super) fn each(
             }
             flow
         });
-        match read {
-            Ok(part) => summary.add(&mut faults, part),
-            Err(Cancelled) => {
-                summary.partial = true;
-                break;
-            }
-        }
+        let Ok(part) = read else {
+            summary.partial = true;
+            break;
+        };
+        summary.add(&mut faults, part);
         tell(done, jobs.len() as u64);
     }
     summary.findings = opened.findings(&faults);
@@ -433,7 +438,7 @@ struct RowVisit<'a, 'e> {
     reading: &'a StoreReading,
     positions: Positions<'a>,
     /// By position: whether the family is wanted, and what its rows are compared with.
-    chosen: Vec<Option<Option<&'a Filter>>>,
+    chosen: Vec<Option<&'a Condition>>,
     checks: Checks,
     partition: PartitionId,
     not_compared: u64,
@@ -513,20 +518,20 @@ impl Rows for RowVisit<'_, '_> {
             self.checks.foreign();
             return ControlFlow::Continue(());
         };
-        let Some(Some(filter)) = self.chosen.get(position).copied() else {
+        let Some(Some(condition)) = self.chosen.get(position).copied() else {
             return ControlFlow::Continue(());
         };
+        let filter = condition.filter();
         let Some((name, family)) = self.positions.at(position) else {
             return ControlFlow::Continue(());
         };
         // A family's own name lives as long as the reading; copying one costs as much as a row.
         let unlisted;
-        let name = match family {
-            Some(family) => family.name.as_str(),
-            None => {
-                unlisted = name.to_owned();
-                &unlisted
-            }
+        let name = if let Some(family) = family {
+            family.name.as_str()
+        } else {
+            unlisted = name.to_owned();
+            &unlisted
         };
         let reading = self.reading;
         let at = Whereabouts {
@@ -548,11 +553,11 @@ impl Rows for RowVisit<'_, '_> {
                 return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
             }
         };
-        let decoded = decoder.key_columns(key).and_then(|columns| {
+        let read = decoder.key_columns(key).and_then(|columns| {
             self.checks.place(family, &columns);
             decoder.key_of(key, columns)
         });
-        let key = match decoded {
+        let key = match read {
             Ok(key) => key,
             Err(why) => {
                 let value = as_it_is(value(), "its key cannot be decoded");

@@ -208,8 +208,8 @@ fn schema_files(
         named.sort_by_key(|name| written_by(name));
         return named.into_iter().map(|name| format!("{dir}/{name}")).collect();
     }
-    let names = storage.names(&dir).unwrap_or_default().into_iter().map(|name| name.name);
-    let found = names
+    let listed = storage.names(&dir).unwrap_or_default().into_iter().map(|name| name.name);
+    let found = listed
         .filter(|name| written_by(name).is_some_and(|at| at <= batch.0))
         .max_by_key(|name| written_by(name));
     vec![match found {

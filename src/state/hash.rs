@@ -49,7 +49,7 @@ impl KeyHash {
     pub fn float(self, value: f32) -> Self {
         let bits = match value {
             nan if nan.is_nan() => FLOAT_NAN,
-            zero if zero == 0.0 => 0,
+            0.0 => 0,
             other => other.to_bits(),
         };
         self.int(bits.cast_signed())
@@ -60,7 +60,7 @@ impl KeyHash {
     pub fn double(self, value: f64) -> Self {
         let bits = match value {
             nan if nan.is_nan() => DOUBLE_NAN,
-            zero if zero == 0.0 => 0,
+            0.0 => 0,
             other => other.to_bits(),
         };
         self.long(bits.cast_signed())

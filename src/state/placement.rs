@@ -93,9 +93,8 @@ fn find<'a>(view: &KeyView<'a>, path: &[usize]) -> Result<KeyColumn<'a>, String>
     let mut fields: &[Field] = view.fields();
     let mut last = *first;
     for at in inner {
-        let nested = match fields.get(last).map(|field| &field.data_type) {
-            Some(DataType::Struct(nested)) => nested,
-            _ => return Err("a path into something that is no struct".to_owned()),
+        let Some(DataType::Struct(nested)) = fields.get(last).map(|field| &field.data_type) else {
+            return Err("a path into something that is no struct".to_owned());
         };
         found = match found {
             KeyColumn::Slot(row, slot) if row.is_null(slot) => KeyColumn::Null,

@@ -193,7 +193,7 @@ impl Check<'_> {
                 let mut seen = 0_u64;
                 store.scan(&metadata, |_, _| {
                     seen += 1;
-                    if seen % 4096 == 0 && self.run.cancel.is_cancelled() {
+                    if seen.is_multiple_of(4096) && self.run.cancel.is_cancelled() {
                         return ControlFlow::Break(());
                     }
                     ControlFlow::Continue(())

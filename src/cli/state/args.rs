@@ -62,8 +62,7 @@ pub(crate) struct StateArgs {
     /// Print in this format
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
     pub(crate) format: RowFormat,
-    /// When to use colours; auto honours NO_COLOR
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output", help = super::super::args::COLOR_HELP)]
     pub(crate) color: ColorChoice,
 }
 

@@ -78,7 +78,7 @@ fn row() -> impl Strategy<Value = Vec<Value<'static>>> {
     let text = prop_oneof![Just("x"), Just("xy"), Just("z")];
     (
         or_null((-2_i64..3).prop_map(Value::Integer)),
-        or_null((-2_i64..3).prop_map(|n| Value::Double(n as f64 + 0.5))),
+        or_null((-2_i32..3).prop_map(|n| Value::Double(f64::from(n) + 0.5))),
         or_null(text.prop_map(|text| Value::String(text.into()))),
         or_null(any::<bool>().prop_map(Value::Boolean)),
     )
