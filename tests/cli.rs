@@ -36,6 +36,10 @@ fn help_teaches() {
         ("help_inspect", vec!["inspect", "--help"]),
         ("help_partitions", vec!["partitions", "--help"]),
         ("help_scan", vec!["scan", "--help"]),
+        ("help_state", vec!["state", "--help"]),
+        ("help_keys", vec!["keys", "--help"]),
+        ("help_plan", vec!["plan", "--help"]),
+        ("help_verify", vec!["verify", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

@@ -363,8 +363,8 @@ fn a_row_that_is_never_read_again_is_an_error() {
     assert_eq!((&before["grade"], &before["findings"]), (&"exact".into(), &serde_json::json!([])));
 
     let lost = BTreeMap::from([("state/0/2".to_owned(), 1)]);
-    let last = fixture.truth["last_committed_batch"].as_u64().unwrap();
-    for batch in [batch, last] {
+    let newest = fixture.truth["last_committed_batch"].as_u64().unwrap();
+    for batch in [batch, newest] {
         let report = plan(checkpoint.target(), batch, to, &[]);
         assert_eq!(numbers(&report, "unexpected-rows"), lost, "batch {batch}");
         assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{}", report["findings"]);

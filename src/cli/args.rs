@@ -20,7 +20,7 @@ use crate::units::{BatchId, OperatorId};
 
 const LONG_ABOUT: &str = "\
 The operator console for stateful streaming queries: where the state is, which partition \
-is hot, and what is wrong. Reads Spark Structured Streaming checkpoints as they lie on \
+is hot and which key makes it so, and whether another partition count would help. Reads Spark Structured Streaming checkpoints as they lie on \
 disk, without a JVM, and never writes to them.
 
 TARGET is the checkpoint directory of a query: the one with `offsets` and `commits` in it.";
@@ -35,15 +35,21 @@ EXAMPLES:
       Is anything wrong, and where? Batches, state and findings on one page.
   statetop partitions /data/ckpt/fraud_join --exact | head -20
       Which partitions are the largest? Every row counted.
-  statetop partitions TARGET --operator 1 --format csv
-      One line per partition, for a spreadsheet.
+  statetop keys /data/ckpt/fraud_join --by account_id
+      Which keys make it so?
+  statetop plan /data/ckpt/fraud_join --to 400
+      Would 400 partitions help? Every key rehashed.
+  statetop state TARGET --where \"account_id = 'acct-7'\" --reveal
+      The rows of one key, from the one partition that has them.
+  statetop verify TARGET
+      Is every file, row and key as it should be?
   statetop scan /data/ckpt
       Which of these queries should be resized?
   statetop inspect TARGET --batch 1838 --format json
       The state as it was after batch 1838, as far as the files reach.
 
 EXIT CODES:
-  0    read, and nothing broken was found (only --exact opens every state file)
+  0    read, and nothing broken was found (verify reads everything)
   1    read, and at least one finding is an error
   2    wrong usage, or no such operator, store or batch
   3    the target cannot be read

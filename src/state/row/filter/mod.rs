@@ -34,18 +34,19 @@ pub use eval::Filter;
 
 /// What the language can do, for `--help`.
 pub const SYNTAX: &str = "\
-A condition compares key and value columns: = <> < <= > >=, between, in (...), like (with
-% and _), is null, is not null; joined by and, or, not and parentheses.
+CONDITIONS:
+  = <> < <= > >=, between, in (...), like (with % and _), is null, is not null,
+  joined by and, or, not and parentheses.
 
-  account_id                 a column of the key, else of the value
-  key.id, value.id           a column of the key, of the value
-  window.start               a field of a struct; tags[0] an element, counted from 0;
-                             labels['eu'] the value of a map's key; value[1] a column by
-                             its position; `odd name` in backticks
-  'text'                     a quote inside is doubled: 'it''s'
-  42  -0.5  1e6              numbers, compared exactly
-  '2026-11-01T10:00:00Z'     beside a timestamp; also with an offset, with a blank for T,
-                             without zone (then UTC), or a date alone
-  true  false  x'00ff'       booleans, bytes
+  account_id              a column of the key, else of the value
+  key.id, value.id        a column of the key, of the value
+  window.start            a field of a struct
+  tags[0], labels['eu']   an element, counted from 0; the value of a map's key
+  value[1], `odd name`    a column by its position; a name in backticks
+  'it''s'                 text; a quote inside is doubled
+  42  -0.5  1e6           numbers, compared exactly
+  '2026-11-01T10:00:00Z'  beside a timestamp; also with an offset, with a blank
+                          for T, without zone (then UTC), or a date alone
+  true  false  x'00ff'    booleans, bytes
 
 Null is neither equal nor unequal to anything: only `is null` finds it.";
