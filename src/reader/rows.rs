@@ -3,27 +3,25 @@
 //! Either one by one in the caller's thread, or encoded to bytes by several threads, which
 //! is what writing millions of rows needs. Must not know output formats.
 
+mod selection;
+mod visit;
+
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use super::checks::Checks;
 use super::opened::Opened;
 use super::{ReadError, ordered};
 use crate::diagnosis::Finding;
-use crate::state::families::Mapping;
 use crate::state::fault::StateFault;
-use crate::state::grouping::Grouping;
-use crate::state::hash::SEED;
-use crate::state::reading::{FamilyReading, Positions, StoreReading};
-use crate::state::row::checksum::ChecksumMismatch;
-use crate::state::row::decoder::FamilyDecoder;
-use crate::state::row::filter::{Filter, FilterError, Parsed};
+use crate::state::reading::StoreReading;
+use crate::state::row::filter::Parsed;
 use crate::state::row::value::{Undecodable, Value};
 use crate::state::store::Run;
-use crate::state::whole::{Rows, Whole};
 use crate::task::Cancelled;
 use crate::units::{BatchId, OperatorId, PartitionId};
+
+pub(super) use self::selection::{PartRead, Selection};
 
 /// Which rows are wanted.
 #[derive(Debug, Clone, Default)]
@@ -140,163 +138,6 @@ pub type MakeEncoder<'e> = dyn Fn() -> Box<Encoder<'e>> + Sync + 'e;
 /// Appends a row to bytes.
 pub type Encoder<'e> = dyn FnMut(&StateRow<'_>, &mut Vec<u8>) + 'e;
 
-/// What one family's rows are compared with.
-pub(super) enum Condition {
-    /// Nothing: all are wanted.
-    All,
-    /// The condition, bound to the family's columns.
-    Bound(Filter),
-}
-
-impl Condition {
-    /// What a row must fit, if anything.
-    pub(super) fn filter(&self) -> Option<&Filter> {
-        match self {
-            Self::All => None,
-            Self::Bound(filter) => Some(filter),
-        }
-    }
-}
-
-/// A family that is wanted.
-struct Choice {
-    /// Its position among the store's families.
-    family: String,
-    condition: Condition,
-}
-
-/// What is to be read, worked out before any partition is opened.
-pub(super) struct Selection<'a> {
-    opened: &'a Opened,
-    stores: Vec<(&'a StoreReading, Vec<Choice>)>,
-    families: &'a FamilyChoice,
-    partitions: Vec<PartitionId>,
-    has_condition: bool,
-}
-
-impl<'a> Selection<'a> {
-    /// # Errors
-    /// When the condition fits no family, or a family or partition is not there.
-    pub(super) fn new(opened: &'a Opened, request: &'a RowsRequest) -> Result<Self, ReadError> {
-        let mut stores = Vec::new();
-        let mut misfit: Option<FilterError> = None;
-        for reading in &opened.stores {
-            let mut choices = Vec::new();
-            for family in reading.families.iter().filter(|f| is_wanted(&request.families, f)) {
-                match bind(request.condition.as_ref(), family) {
-                    Ok(Some(condition)) => {
-                        choices.push(Choice { family: family.name.clone(), condition });
-                    }
-                    Ok(None) => {}
-                    Err(error) => {
-                        if misfit.as_ref().is_none_or(|other| error.kind() > other.kind()) {
-                            misfit = Some(error);
-                        }
-                    }
-                }
-            }
-            // Without a schema every row is shown as it is; nothing can be compared.
-            if !choices.is_empty() || (reading.families.is_empty() && request.condition.is_none()) {
-                stores.push((reading, choices));
-            }
-        }
-        if let (true, Some(misfit)) = (stores.is_empty(), misfit) {
-            return Err(ReadError::BadCondition(misfit.to_string()));
-        }
-        if let (FamilyChoice::Named(name), true) = (&request.families, stores.is_empty()) {
-            return Err(no_such_family(name, opened));
-        }
-        let partitions = match request.partition {
-            Some(partition) => {
-                opened.check_partition(partition)?;
-                vec![partition]
-            }
-            None => match pinned(&stores, opened.partitions) {
-                Some(partition) => vec![partition],
-                None => (0..opened.partitions).map(PartitionId).collect(),
-            },
-        };
-        let has_condition = request.condition.is_some();
-        Ok(Self { opened, stores, families: &request.families, partitions, has_condition })
-    }
-
-    /// The stores and partitions that are read, in order.
-    pub(super) fn places(&self) -> impl Iterator<Item = (&'a StoreReading, PartitionId)> {
-        self.stores.iter().flat_map(|(reading, _)| {
-            self.partitions.iter().map(move |partition| (*reading, *partition))
-        })
-    }
-
-    /// Whether a family is wanted, and what its rows are compared with.
-    pub(super) fn wants(
-        &self,
-        reading: &StoreReading,
-        name: &str,
-        family: Option<&FamilyReading>,
-    ) -> Option<&Condition> {
-        let Some(family) = family else {
-            // One that no schema lists is wanted unless something is asked of it.
-            let wanted = match self.families {
-                FamilyChoice::All => true,
-                FamilyChoice::Own => !reading.store.families.is_internal(name),
-                FamilyChoice::Named(wanted) => wanted == name,
-            };
-            return (wanted && !self.has_condition).then_some(&Condition::All);
-        };
-        let mut stores = self.stores.iter();
-        let (_, choices) = stores.find(|(of, _)| {
-            of.store.operator == reading.store.operator && of.store.name == reading.store.name
-        })?;
-        let choice = choices.iter().find(|choice| choice.family == family.name)?;
-        Some(&choice.condition)
-    }
-
-    /// The jobs, in the order in which rows come.
-    fn jobs(&self) -> Vec<(&'a StoreReading, PartitionId)> {
-        self.places().collect()
-    }
-
-    /// Passes the rows of one partition of one store to `emit`, until it breaks.
-    pub(super) fn read(
-        &self,
-        (reading, partition): (&StoreReading, PartitionId),
-        run: Run<'_>,
-        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
-    ) -> Result<PartRead, Cancelled> {
-        let visitor = RowVisit {
-            selection: self,
-            reading,
-            positions: Positions::new(reading, &Mapping::new()),
-            chosen: Vec::new(),
-            checks: Checks::new(partition, self.opened.partitions),
-            partition,
-            not_compared: 0,
-            keys: 0,
-            emit,
-        };
-        let delimiter = reading.store.lists.delimiter;
-        let mut visit = Whole { rows: visitor, delimiter };
-        let target = self.opened.target(&reading.store, partition);
-        let walked = reading.store.walk(partition, &target, run, &mut visit)?;
-        let RowVisit { checks, not_compared, keys, .. } = visit.rows;
-        let mut faults = walked.faults;
-        let checksums = checks.checksums;
-        faults.extend(checks.faults(&reading.store));
-        Ok(PartRead { faults, complete: walked.complete, not_compared, keys, checksums })
-    }
-}
-
-/// What became of one partition of one store.
-pub(super) struct PartRead {
-    pub(super) faults: Vec<StateFault>,
-    pub(super) complete: bool,
-    not_compared: u64,
-    /// Keys that were seen.
-    pub(super) keys: u64,
-    /// Row checksums that fit.
-    pub(super) checksums: u64,
-}
-
 impl RowsSummary {
     fn add(&mut self, faults: &mut Vec<StateFault>, part: PartRead) {
         self.opened += 1;
@@ -317,7 +158,7 @@ pub(super) fn each(
     let selection = Selection::new(opened, request)?;
     let mut summary = RowsSummary { batch: opened.batch, ..RowsSummary::default() };
     let mut faults = Vec::new();
-    let jobs = selection.jobs();
+    let jobs: Vec<(&StoreReading, PartitionId)> = selection.places().collect();
     let mut flow = ControlFlow::Continue(());
     for (done, job) in (1..).zip(&jobs) {
         if request.limit.is_some_and(|limit| summary.rows >= limit) || flow.is_break() {
@@ -352,7 +193,7 @@ pub(super) fn encoded(
     out: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<RowsSummary, ReadError> {
     let selection = Selection::new(opened, request)?;
-    let jobs = selection.jobs();
+    let jobs: Vec<(&StoreReading, PartitionId)> = selection.places().collect();
     let gathered = Mutex::new((RowsSummary::default(), Vec::new()));
     let lock = || gathered.lock().unwrap_or_else(PoisonError::into_inner);
     let work = |job: &(&StoreReading, PartitionId), chunks: &mut ordered::Chunks<'_>| {
@@ -373,211 +214,4 @@ pub(super) fn encoded(
     summary.partial |= run.cancel.is_cancelled();
     summary.findings = opened.findings(&faults);
     Ok(summary)
-}
-
-fn is_wanted(families: &FamilyChoice, family: &FamilyReading) -> bool {
-    match families {
-        FamilyChoice::All => true,
-        FamilyChoice::Own => !family.internal,
-        FamilyChoice::Named(name) => family.name == *name,
-    }
-}
-
-/// The condition bound to a family's columns; `None` when the family cannot be decoded, so that
-/// nothing in it can be compared.
-fn bind(
-    condition: Option<&Parsed>,
-    family: &FamilyReading,
-) -> Result<Option<Condition>, FilterError> {
-    match (condition, &family.decoder) {
-        (None, _) => Ok(Some(Condition::All)),
-        (Some(parsed), Ok(decoder)) => {
-            let bound = parsed.bind(decoder.key_fields(), decoder.value_fields())?;
-            Ok(Some(Condition::Bound(bound)))
-        }
-        (Some(_), Err(_)) => Ok(None),
-    }
-}
-
-/// The one partition in which all matching rows lie, when the condition says so.
-fn pinned(stores: &[(&StoreReading, Vec<Choice>)], partitions: u32) -> Option<PartitionId> {
-    let mut found = None;
-    let families = stores.iter().flat_map(|(reading, choices)| {
-        choices.iter().map(|choice| (reading.family(&choice.family), choice))
-    });
-    for (family, choice) in families {
-        let (family, Condition::Bound(filter)) = (family?, &choice.condition) else { return None };
-        let decoder = family.decoder.as_ref().ok()?;
-        let Grouping::Columns(columns) = &family.grouping else { return None };
-        let paths: Vec<&[usize]> = columns.iter().map(|column| column.path.as_slice()).collect();
-        let values = filter.pinned(decoder.key_fields(), &paths)?;
-        let mut columns = columns.iter().zip(&values);
-        let hash = columns
-            .try_fold(SEED, |hash, (column, value)| hash.value(value, &column.field.data_type))?;
-        let partition = hash.partition(partitions);
-        if *found.get_or_insert(partition) != partition {
-            return None;
-        }
-    }
-    found
-}
-
-fn no_such_family(name: &str, opened: &Opened) -> ReadError {
-    let stores = opened.stores.iter();
-    let mut have: Vec<&str> =
-        stores.flat_map(|store| &store.families).map(|family| family.name.as_str()).collect();
-    have.sort_unstable();
-    have.dedup();
-    let have = if have.is_empty() { "none".to_owned() } else { have.join(", ") };
-    ReadError::NoSuchStore(format!("there is no column family {name:?}; the families are: {have}"))
-}
-
-/// Decodes the rows of one partition.
-struct RowVisit<'a, 'e> {
-    selection: &'a Selection<'a>,
-    reading: &'a StoreReading,
-    positions: Positions<'a>,
-    /// By position: whether the family is wanted, and what its rows are compared with.
-    chosen: Vec<Option<&'a Condition>>,
-    checks: Checks,
-    partition: PartitionId,
-    not_compared: u64,
-    keys: u64,
-    emit: &'e mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
-}
-
-impl RowVisit<'_, '_> {
-    /// Passes a row on whose key or whole value cannot be decoded. It cannot be compared either.
-    fn odd(
-        &mut self,
-        at: Whereabouts<'_>,
-        filter: Option<&Filter>,
-        key: Half<'_>,
-        value: Half<'_>,
-    ) -> ControlFlow<()> {
-        for half in [&key, &value] {
-            if let Half::Undecodable(why) = half {
-                self.checks.undecodable(&why.reason);
-            }
-        }
-        if filter.is_some() {
-            self.not_compared += 1;
-            return ControlFlow::Continue(());
-        }
-        (self.emit)(&StateRow { at, change: None, key, value })
-    }
-
-    /// Passes on the elements of a value that fit, each with the key.
-    fn values(
-        &mut self,
-        at: Whereabouts<'_>,
-        filter: Option<&Filter>,
-        decoder: &FamilyDecoder,
-        key: Value<'_>,
-        value: &[u8],
-    ) -> ControlFlow<()> {
-        let mut key = key;
-        for value in decoder.values(value) {
-            let value = match value {
-                Ok(value) if filter.is_none_or(|filter| filter.matches(&key, &value)) => {
-                    Half::Decoded(value)
-                }
-                Ok(_) => continue,
-                Err(why) => {
-                    self.checks.undecodable(&why.reason);
-                    if filter.is_some() {
-                        self.not_compared += 1;
-                        continue;
-                    }
-                    Half::Undecodable(why)
-                }
-            };
-            let row = StateRow { at, change: None, key: Half::Decoded(key), value };
-            (self.emit)(&row)?;
-            let Half::Decoded(again) = row.key else { break };
-            key = again;
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-impl Rows for RowVisit<'_, '_> {
-    fn families(&mut self, mapping: &Mapping) {
-        self.positions = Positions::new(self.reading, mapping);
-        let all = 0..self.positions.len();
-        let choose = |at| {
-            let (name, family) = self.positions.at(at)?;
-            self.selection.wants(self.reading, name, family)
-        };
-        self.chosen = all.map(choose).collect();
-    }
-
-    fn row<'v>(&mut self, stored: &[u8], value: &'v dyn Fn() -> &'v [u8]) -> ControlFlow<()> {
-        self.keys += 1;
-        let Some((position, key)) = self.positions.split(stored) else {
-            self.checks.foreign();
-            return ControlFlow::Continue(());
-        };
-        let Some(Some(condition)) = self.chosen.get(position).copied() else {
-            return ControlFlow::Continue(());
-        };
-        let filter = condition.filter();
-        let Some((name, family)) = self.positions.at(position) else {
-            return ControlFlow::Continue(());
-        };
-        // A family's own name lives as long as the reading; copying one costs as much as a row.
-        let unlisted;
-        let name = if let Some(family) = family {
-            family.name.as_str()
-        } else {
-            unlisted = name.to_owned();
-            &unlisted
-        };
-        let reading = self.reading;
-        let at = Whereabouts {
-            partition: self.partition,
-            operator: reading.store.operator,
-            store: &reading.store.name,
-            family: name,
-        };
-        let as_it_is = |bytes, reason: &str| {
-            Half::Undecodable(Undecodable { reason: reason.to_owned(), bytes })
-        };
-        let (family, decoder) = match family.map(|family| (family, &family.decoder)) {
-            Some((family, Ok(decoder))) => (family, decoder),
-            Some((_, Err(reason))) => {
-                return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
-            }
-            None => {
-                let reason = "no schema file lists this column family";
-                return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
-            }
-        };
-        let read = decoder.key_columns(key).and_then(|columns| {
-            self.checks.place(family, &columns);
-            decoder.key_of(key, columns)
-        });
-        let key = match read {
-            Ok(key) => key,
-            Err(why) => {
-                let value = as_it_is(value(), "its key cannot be decoded");
-                return self.odd(at, filter, Half::Undecodable(why), value);
-            }
-        };
-        if filter.is_some_and(|f| !f.needs_value() && !f.matches(&key, &Value::Null)) {
-            return ControlFlow::Continue(());
-        }
-        let value = value();
-        match decoder.verify(stored, value) {
-            Ok(checked) => self.checks.checksums_fit(checked),
-            // What cannot be taken apart cannot be decoded either, and is told as that.
-            Err(ChecksumMismatch::Layout { .. }) => {}
-            Err(mismatch) => {
-                self.checks.checksum_differs();
-                let value = as_it_is(value, &mismatch.to_string());
-                return self.odd(at, filter, Half::Decoded(key), value);
-            }
-        }
-        self.values(at, filter, decoder, key, value)
-    }
 }

@@ -1,0 +1,233 @@
+//! Which families, partitions and rows are read, worked out before any partition is opened.
+
+use std::ops::ControlFlow;
+
+use super::visit::RowVisit;
+use super::{FamilyChoice, RowsRequest, StateRow};
+use crate::reader::ReadError;
+use crate::reader::checks::Checks;
+use crate::reader::opened::Opened;
+use crate::state::families::Mapping;
+use crate::state::fault::StateFault;
+use crate::state::grouping::Grouping;
+use crate::state::hash::SEED;
+use crate::state::reading::{FamilyReading, Positions, StoreReading};
+use crate::state::row::filter::{Filter, FilterError, Parsed};
+use crate::state::store::Run;
+use crate::state::whole::Whole;
+use crate::task::Cancelled;
+use crate::units::PartitionId;
+
+/// What one family's rows are compared with.
+pub(in crate::reader) enum Condition {
+    /// Nothing: all are wanted.
+    All,
+    /// The condition, bound to the family's columns.
+    Bound(Filter),
+}
+
+impl Condition {
+    /// What a row must fit, if anything.
+    pub(in crate::reader) fn filter(&self) -> Option<&Filter> {
+        match self {
+            Self::All => None,
+            Self::Bound(filter) => Some(filter),
+        }
+    }
+}
+
+/// A family that is wanted.
+struct Choice {
+    /// Its position among the store's families.
+    family: String,
+    condition: Condition,
+}
+
+/// What is to be read, worked out before any partition is opened.
+pub(in crate::reader) struct Selection<'a> {
+    opened: &'a Opened,
+    stores: Vec<(&'a StoreReading, Vec<Choice>)>,
+    families: &'a FamilyChoice,
+    partitions: Vec<PartitionId>,
+    has_condition: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// # Errors
+    /// When the condition fits no family, or a family or partition is not there.
+    pub(in crate::reader) fn new(
+        opened: &'a Opened,
+        request: &'a RowsRequest,
+    ) -> Result<Self, ReadError> {
+        let mut stores = Vec::new();
+        let mut misfit: Option<FilterError> = None;
+        for reading in &opened.stores {
+            let mut choices = Vec::new();
+            for family in reading.families.iter().filter(|f| is_wanted(&request.families, f)) {
+                match bind(request.condition.as_ref(), family) {
+                    Ok(Some(condition)) => {
+                        choices.push(Choice { family: family.name.clone(), condition });
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        if misfit.as_ref().is_none_or(|other| error.kind() > other.kind()) {
+                            misfit = Some(error);
+                        }
+                    }
+                }
+            }
+            // Without a schema every row is shown as it is; nothing can be compared.
+            if !choices.is_empty() || (reading.families.is_empty() && request.condition.is_none()) {
+                stores.push((reading, choices));
+            }
+        }
+        if let (true, Some(misfit)) = (stores.is_empty(), misfit) {
+            return Err(ReadError::BadCondition(misfit.to_string()));
+        }
+        if let (FamilyChoice::Named(name), true) = (&request.families, stores.is_empty()) {
+            return Err(no_such_family(name, opened));
+        }
+        let partitions = match request.partition {
+            Some(partition) => {
+                opened.check_partition(partition)?;
+                vec![partition]
+            }
+            None => match pinned(&stores, opened.partitions) {
+                Some(partition) => vec![partition],
+                None => (0..opened.partitions).map(PartitionId).collect(),
+            },
+        };
+        let has_condition = request.condition.is_some();
+        Ok(Self { opened, stores, families: &request.families, partitions, has_condition })
+    }
+
+    /// The stores and partitions that are read, in order.
+    pub(in crate::reader) fn places(
+        &self,
+    ) -> impl Iterator<Item = (&'a StoreReading, PartitionId)> {
+        self.stores.iter().flat_map(|(reading, _)| {
+            self.partitions.iter().map(move |partition| (*reading, *partition))
+        })
+    }
+
+    /// Whether a family is wanted, and what its rows are compared with.
+    pub(in crate::reader) fn wants(
+        &self,
+        reading: &StoreReading,
+        name: &str,
+        family: Option<&FamilyReading>,
+    ) -> Option<&Condition> {
+        let Some(family) = family else {
+            // One that no schema lists is wanted unless something is asked of it.
+            let wanted = match self.families {
+                FamilyChoice::All => true,
+                FamilyChoice::Own => !reading.store.families.is_internal(name),
+                FamilyChoice::Named(wanted) => wanted == name,
+            };
+            return (wanted && !self.has_condition).then_some(&Condition::All);
+        };
+        let mut stores = self.stores.iter();
+        let (_, choices) = stores.find(|(of, _)| {
+            of.store.operator == reading.store.operator && of.store.name == reading.store.name
+        })?;
+        let choice = choices.iter().find(|choice| choice.family == family.name)?;
+        Some(&choice.condition)
+    }
+
+    /// Passes the rows of one partition of one store to `emit`, until it breaks.
+    pub(in crate::reader) fn read(
+        &self,
+        (reading, partition): (&StoreReading, PartitionId),
+        run: Run<'_>,
+        emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
+    ) -> Result<PartRead, Cancelled> {
+        let visitor = RowVisit {
+            selection: self,
+            reading,
+            positions: Positions::new(reading, &Mapping::new()),
+            chosen: Vec::new(),
+            checks: Checks::new(partition, self.opened.partitions),
+            partition,
+            not_compared: 0,
+            keys: 0,
+            emit,
+        };
+        let delimiter = reading.store.lists.delimiter;
+        let mut visit = Whole { rows: visitor, delimiter };
+        let target = self.opened.target(&reading.store, partition);
+        let walked = reading.store.walk(partition, &target, run, &mut visit)?;
+        let RowVisit { checks, not_compared, keys, .. } = visit.rows;
+        let mut faults = walked.faults;
+        let checksums = checks.checksums;
+        faults.extend(checks.faults(&reading.store));
+        Ok(PartRead { faults, complete: walked.complete, not_compared, keys, checksums })
+    }
+}
+
+/// What became of one partition of one store.
+pub(in crate::reader) struct PartRead {
+    pub(in crate::reader) faults: Vec<StateFault>,
+    pub(in crate::reader) complete: bool,
+    pub(in crate::reader) not_compared: u64,
+    /// Keys that were seen.
+    pub(in crate::reader) keys: u64,
+    /// Row checksums that fit.
+    pub(in crate::reader) checksums: u64,
+}
+
+fn is_wanted(families: &FamilyChoice, family: &FamilyReading) -> bool {
+    match families {
+        FamilyChoice::All => true,
+        FamilyChoice::Own => !family.internal,
+        FamilyChoice::Named(name) => family.name == *name,
+    }
+}
+
+/// The condition bound to a family's columns; `None` when the family cannot be decoded, so that
+/// nothing in it can be compared.
+fn bind(
+    condition: Option<&Parsed>,
+    family: &FamilyReading,
+) -> Result<Option<Condition>, FilterError> {
+    match (condition, &family.decoder) {
+        (None, _) => Ok(Some(Condition::All)),
+        (Some(parsed), Ok(decoder)) => {
+            let bound = parsed.bind(decoder.key_fields(), decoder.value_fields())?;
+            Ok(Some(Condition::Bound(bound)))
+        }
+        (Some(_), Err(_)) => Ok(None),
+    }
+}
+
+/// The one partition in which all matching rows lie, when the condition says so.
+fn pinned(stores: &[(&StoreReading, Vec<Choice>)], partitions: u32) -> Option<PartitionId> {
+    let mut found = None;
+    let families = stores.iter().flat_map(|(reading, choices)| {
+        choices.iter().map(|choice| (reading.family(&choice.family), choice))
+    });
+    for (family, choice) in families {
+        let (family, Condition::Bound(filter)) = (family?, &choice.condition) else { return None };
+        let decoder = family.decoder.as_ref().ok()?;
+        let Grouping::Columns(columns) = &family.grouping else { return None };
+        let paths: Vec<&[usize]> = columns.iter().map(|column| column.path.as_slice()).collect();
+        let values = filter.pinned(decoder.key_fields(), &paths)?;
+        let mut columns = columns.iter().zip(&values);
+        let hash = columns
+            .try_fold(SEED, |hash, (column, value)| hash.value(value, &column.field.data_type))?;
+        let partition = hash.partition(partitions);
+        if *found.get_or_insert(partition) != partition {
+            return None;
+        }
+    }
+    found
+}
+
+fn no_such_family(name: &str, opened: &Opened) -> ReadError {
+    let stores = opened.stores.iter();
+    let mut have: Vec<&str> =
+        stores.flat_map(|store| &store.families).map(|family| family.name.as_str()).collect();
+    have.sort_unstable();
+    have.dedup();
+    let have = if have.is_empty() { "none".to_owned() } else { have.join(", ") };
+    ReadError::NoSuchStore(format!("there is no column family {name:?}; the families are: {have}"))
+}
