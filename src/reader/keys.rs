@@ -52,7 +52,8 @@ pub enum Weighing {
 }
 
 impl Weighing {
-    fn name(&self) -> String {
+    /// Its word: `rows`, `bytes`, `updates` or `value:FIELD`.
+    pub fn name(&self) -> String {
         match self {
             Self::Rows => "rows".to_owned(),
             Self::Bytes => "bytes".to_owned(),
@@ -223,6 +224,7 @@ fn report(
         unreadable,
         keys: keys.collect(),
         findings: opened.findings(&faults),
+        offers: by.offers(),
     }
 }
 

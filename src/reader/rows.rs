@@ -8,12 +8,14 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use super::checks::Checks;
+use super::keyed::columns_named;
 use super::opened::Opened;
+use super::pin::Pin;
 use super::{ReadError, ordered};
 use crate::diagnosis::Finding;
 use crate::state::families::Mapping;
 use crate::state::fault::StateFault;
-use crate::state::grouping::Grouping;
+use crate::state::grouping::{Grouping, GroupingColumn};
 use crate::state::hash::SEED;
 use crate::state::reading::{FamilyReading, Positions, StoreReading};
 use crate::state::row::checksum::ChecksumMismatch;
@@ -38,10 +40,23 @@ pub struct RowsRequest {
     pub families: FamilyChoice,
     /// Only those of this partition.
     pub partition: Option<PartitionId>,
+    /// Only those of this key.
+    pub key: Option<KeyPin>,
     /// Only those for which this is true.
     pub condition: Option<Parsed>,
     /// At most so many.
     pub limit: Option<u64>,
+}
+
+/// One of the keys of a [`KeysReport`](crate::report::KeysReport).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPin {
+    /// The grouping columns.
+    pub by: Vec<String>,
+    /// Their values, as the report has them.
+    pub key: serde_json::Value,
+    /// The partitions that it lies in; none when that is not known.
+    pub partitions: Vec<PartitionId>,
 }
 
 /// Which column families are wanted.
@@ -163,6 +178,8 @@ struct Choice {
     /// Its position among the store's families.
     family: String,
     condition: Condition,
+    /// The columns of the key that is asked for.
+    pin: Option<Vec<GroupingColumn>>,
 }
 
 /// What is to be read, worked out before any partition is opened.
@@ -172,6 +189,7 @@ pub(super) struct Selection<'a> {
     families: &'a FamilyChoice,
     partitions: Vec<PartitionId>,
     has_condition: bool,
+    key: Option<&'a KeyPin>,
 }
 
 impl<'a> Selection<'a> {
@@ -183,9 +201,17 @@ impl<'a> Selection<'a> {
         for reading in &opened.stores {
             let mut choices = Vec::new();
             for family in reading.families.iter().filter(|f| is_wanted(&request.families, f)) {
+                let pin = match &request.key {
+                    None => None,
+                    Some(key) => match columns_named(family, &key.by) {
+                        Some(columns) => Some(columns),
+                        // Its keys do not have these columns, so it has no rows of that key.
+                        None => continue,
+                    },
+                };
                 match bind(request.condition.as_ref(), family) {
                     Ok(Some(condition)) => {
-                        choices.push(Choice { family: family.name.clone(), condition });
+                        choices.push(Choice { family: family.name.clone(), condition, pin });
                     }
                     Ok(None) => {}
                     Err(error) => {
@@ -196,7 +222,8 @@ impl<'a> Selection<'a> {
                 }
             }
             // Without a schema every row is shown as it is; nothing can be compared.
-            if !choices.is_empty() || (reading.families.is_empty() && request.condition.is_none()) {
+            let asked = request.condition.is_some() || request.key.is_some();
+            if !choices.is_empty() || (reading.families.is_empty() && !asked) {
                 stores.push((reading, choices));
             }
         }
@@ -211,13 +238,15 @@ impl<'a> Selection<'a> {
                 opened.check_partition(partition)?;
                 vec![partition]
             }
-            None => match pinned(&stores, opened.partitions) {
-                Some(partition) => vec![partition],
-                None => (0..opened.partitions).map(PartitionId).collect(),
+            None => match (pinned(&stores, opened.partitions), &request.key) {
+                (Some(partition), _) => vec![partition],
+                (None, Some(key)) if !key.partitions.is_empty() => key.partitions.clone(),
+                (None, _) => (0..opened.partitions).map(PartitionId).collect(),
             },
         };
-        let has_condition = request.condition.is_some();
-        Ok(Self { opened, stores, families: &request.families, partitions, has_condition })
+        let has_condition = request.condition.is_some() || request.key.is_some();
+        let (families, key) = (&request.families, request.key.as_ref());
+        Ok(Self { opened, stores, families, partitions, has_condition, key })
     }
 
     /// The stores and partitions that are read, in order.
@@ -251,6 +280,17 @@ impl<'a> Selection<'a> {
         Some(&choice.condition)
     }
 
+    /// What tells whether a family's rows are of the key that is asked for; `None` when none is.
+    pub(super) fn pin(&self, reading: &StoreReading, name: &str) -> Option<Pin<'_>> {
+        let key = self.key?;
+        let mut stores = self.stores.iter();
+        let (_, choices) = stores.find(|(of, _)| {
+            of.store.operator == reading.store.operator && of.store.name == reading.store.name
+        })?;
+        let choice = choices.iter().find(|choice| choice.family == name)?;
+        Some(Pin::new(choice.pin.as_deref()?, &key.key))
+    }
+
     /// The jobs, in the order in which rows come.
     fn jobs(&self) -> Vec<(&'a StoreReading, PartitionId)> {
         self.places().collect()
@@ -268,6 +308,7 @@ impl<'a> Selection<'a> {
             reading,
             positions: Positions::new(reading, &Mapping::new()),
             chosen: Vec::new(),
+            pins: Vec::new(),
             checks: Checks::new(partition, self.opened.partitions),
             partition,
             not_compared: 0,
@@ -439,6 +480,8 @@ struct RowVisit<'a, 'e> {
     positions: Positions<'a>,
     /// By position: whether the family is wanted, and what its rows are compared with.
     chosen: Vec<Option<&'a Condition>>,
+    /// By position: the key that is asked for.
+    pins: Vec<Option<Pin<'a>>>,
     checks: Checks,
     partition: PartitionId,
     not_compared: u64,
@@ -509,7 +552,12 @@ impl Rows for RowVisit<'_, '_> {
             let (name, family) = self.positions.at(at)?;
             self.selection.wants(self.reading, name, family)
         };
-        self.chosen = all.map(choose).collect();
+        self.chosen = all.clone().map(choose).collect();
+        let pin = |at| {
+            let (_, family) = self.positions.at(at)?;
+            self.selection.pin(self.reading, &family?.name)
+        };
+        self.pins = all.map(pin).collect();
     }
 
     fn row<'v>(&mut self, stored: &[u8], value: &'v dyn Fn() -> &'v [u8]) -> ControlFlow<()> {
@@ -553,11 +601,16 @@ impl Rows for RowVisit<'_, '_> {
                 return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
             }
         };
-        let read = decoder.key_columns(key).and_then(|columns| {
-            self.checks.place(family, &columns);
-            decoder.key_of(key, columns)
-        });
-        let key = match read {
+        let columns = decoder.key_columns(key);
+        if let Ok(columns) = &columns {
+            self.checks.place(family, columns);
+        }
+        if let Some(Some(pin)) = self.pins.get_mut(position)
+            && !columns.as_ref().is_ok_and(|columns| pin.fits(columns))
+        {
+            return ControlFlow::Continue(());
+        }
+        let key = match columns.and_then(|columns| decoder.key_of(key, columns)) {
             Ok(key) => key,
             Err(why) => {
                 let value = as_it_is(value(), "its key cannot be decoded");
