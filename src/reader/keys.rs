@@ -39,9 +39,10 @@ pub struct KeysRequest {
 }
 
 /// What keys are weighed by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Weighing {
     /// Rows.
+    #[default]
     Rows,
     /// Bytes of keys and values.
     Bytes,

@@ -244,7 +244,9 @@ pub(super) fn basis(
         .any(|reading| reading.families.iter().any(|family| family.grouping == Grouping::Single));
     let nothing = By { stores: Vec::new(), fields: Vec::new(), whole: true };
     let by = if has_grouping_key { By::new(opened, &[], None)? } else { nothing };
-    let partitions: Vec<PartitionId> = (0..opened.partitions).map(PartitionId).collect();
+    // Without a grouping key the others are never written.
+    let used = if has_grouping_key { opened.partitions } else { opened.partitions.min(1) };
+    let partitions: Vec<PartitionId> = (0..used).map(PartitionId).collect();
     let workers = opened.storage.workers();
     let limit = DEFAULT_HASHES / workers;
     let gathered = Mutex::new((0_u64, Vec::<HashCollector>::new()));
@@ -269,7 +271,8 @@ pub(super) fn basis(
         .collect::<Result<_, _>>()?;
     let (_, collectors) = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     let hashes = KeyHashes::of(collectors).map_err(too_many)?;
-    finish(opened, &by, hashes, has_grouping_key, &parts, run)
+    let read = Parts { partial: partitions.len() > parts.len(), parts };
+    finish(opened, &by, hashes, has_grouping_key, &read, run)
 }
 
 fn too_many(many: TooManyKeys) -> ReadError {
@@ -277,6 +280,13 @@ fn too_many(many: TooManyKeys) -> ReadError {
         "there are {many}, more than a plan keeps in memory; look at one store with --store, or \
          let a Spark job hash the keys"
     ))
+}
+
+/// What became of all that were to be read.
+struct Parts {
+    parts: Vec<Part>,
+    /// Whether some were not begun.
+    partial: bool,
 }
 
 enum Stop {
@@ -324,7 +334,7 @@ fn finish(
     by: &By<'_>,
     hashes: KeyHashes,
     has_grouping_key: bool,
-    parts: &[Part],
+    read: &Parts,
     run: Run<'_>,
 ) -> Result<PlanBasis, ReadError> {
     let workers = opened.storage.workers();
@@ -336,6 +346,7 @@ fn finish(
     };
     let largest = if has_grouping_key { largest(&hashes, &before) } else { None };
     let names = largest.as_ref().map(|largest| names(opened, by, largest, run));
+    let Parts { parts, partial } = read;
     let faults: Vec<StateFault> = parts.iter().flat_map(|part| part.faults.clone()).collect();
     let (operator, operator_name) = opened.operator();
     let about = About {
@@ -346,7 +357,7 @@ fn finish(
         stores: opened.stores.iter().map(|reading| reading.store.name.clone()).collect(),
         from,
         unreadable: parts.iter().filter(|part| !part.complete).map(|p| p.partition).collect(),
-        partial: u64::from(opened.partitions) > parts.len() as u64,
+        partial: *partial,
         findings: opened.findings(&faults),
         writes: writes::of(opened),
         workers,

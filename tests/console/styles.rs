@@ -91,7 +91,7 @@ fn ascii_without_colour() {
 #[test]
 fn mono_and_ascii_are_complete() {
     let look = look("colour-blind", Level::Mono, Charset::Ascii);
-    for keys in ["", "2", "2\t", "?", "\n", "2\n", "2m L", "2/empty"] {
+    for keys in ["", "2", "2\t", "?", "\n", "2d", "2m L", "2/empty"] {
         let mut console = Console::new(80, 24);
         let mut stores = usual();
         stores[0].rows[12] = None;
