@@ -58,7 +58,7 @@ pub(super) fn content(state: &State, symbols: &Symbols) -> Option<Content> {
     let overlay = state.overlay.as_ref()?;
     let columns = columns(state.size);
     Some(match &overlay.subject {
-        Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns) },
+        Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns, symbols) },
         Subject::Finding(key) => finding(state, key, columns),
         Subject::Partition(id) => partition(state, *id, columns),
         Subject::Row(place) => rows::row(state, *place, columns, symbols),
@@ -66,7 +66,7 @@ pub(super) fn content(state: &State, symbols: &Symbols) -> Option<Content> {
     })
 }
 
-fn help(state: &State, columns: usize) -> Vec<Row> {
+fn help(state: &State, columns: usize, symbols: &Symbols) -> Vec<Row> {
     let mut rows = Vec::new();
     let here = Context::On(state.screen);
     let mut contexts = CONTEXTS;
@@ -104,7 +104,9 @@ fn help(state: &State, columns: usize) -> Vec<Row> {
     rows.push(Row::new());
     rows.push(Row::of("Words and marks", Role::Strong));
     for (label, text) in LEGEND {
-        labelled(&mut rows, label, Role::Key, text, columns);
+        let label = label.replace('…', symbols.ellipsis).replace('•', symbols.hidden);
+        let label = label.replace('±', symbols.give_or_take);
+        labelled(&mut rows, &label, Role::Key, text, columns);
     }
     rows
 }

@@ -122,12 +122,12 @@ pub(crate) fn rows(number: u64) -> Vec<OwnedRow> {
 /// Rows of several families, one of them not decoded.
 pub(crate) fn mixed_rows() -> Vec<OwnedRow> {
     let mut all = rows(3);
-    all[0].family = "counts".to_owned();
+    "counts".clone_into(&mut all[0].family);
     all[0].value = columns(&[("n", json!(3))]);
-    all[1].family = "events".to_owned();
+    "events".clone_into(&mut all[1].family);
     all[1].partition = PartitionId(5);
     all[1].value = OwnedHalf::Single(json!("x"));
-    all[2].family = "events".to_owned();
+    "events".clone_into(&mut all[2].family);
     all[2].value = OwnedHalf::Undecodable {
         reason: "17 bytes are no row: its size is a multiple of 8".to_owned(),
         hex: "00ff".repeat(40),
@@ -167,7 +167,7 @@ pub(crate) fn history() -> KeyHistory {
 pub(crate) fn plan() -> PlanBasis {
     let light = (0..4_000_u64).map(|n| {
         let hash = u32::try_from(noise(n) >> 32).unwrap().cast_signed();
-        let rows = 150 + noise(n ^ 77) % 100;
+        let rows = 150 + noise(n + 77_000) % 100;
         (hash, rows, rows * 100)
     });
     let batch = |n| BatchWrites { batch: BatchId(n), files: 250, interval: Some(10.0) };
