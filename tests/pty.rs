@@ -12,6 +12,8 @@
     reason = "tests"
 )]
 
+#[path = "support/mod.rs"]
+mod fixtures;
 #[path = "console/support.rs"]
 mod support;
 
@@ -26,7 +28,7 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use statetop::console::terminal::Guard;
 use statetop::console::{ConsoleExit, ConsoleOptions, run};
-use statetop::reader::{Mark, Observation, Observe, ReadError, Request};
+use statetop::reader::{CheckpointReader, Mark, Observation, Observe, ReadError, Request};
 use statetop::task::{Cancel, Progress};
 
 const ROLE: &str = "STATETOP_TEST_CHILD";
@@ -78,9 +80,12 @@ fn child() {
         let _guard = Guard::enter().unwrap();
         panic!("made-up panic");
     }
-    let source = MadeUp { moving: role == "moving", looks: AtomicU64::new(0) };
+    let source: Arc<dyn Observe> = match role.strip_prefix("open:") {
+        Some(target) => Arc::new(CheckpointReader::open(target).unwrap()),
+        None => Arc::new(MadeUp { moving: role == "moving", looks: AtomicU64::new(0) }),
+    };
     let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
-    let code = match run(Arc::new(source), options) {
+    let code = match run(source, options) {
         Ok(ConsoleExit::Quit) => 0,
         Ok(ConsoleExit::Signal(signal)) => 128 + signal,
         Err(error) => {
@@ -322,4 +327,53 @@ fn no_color_keeps_reverse_and_writes_no_colour() {
     assert!(!text.contains("38;") && !text.contains("48;"), "{text:?}");
     session.press("q");
     assert_eq!(session.exit(), 0);
+}
+
+/// From the partitions of a real checkpoint to the keys of one, the rows of the heaviest, back,
+/// and to what another count would do.
+fn walk(fixture: &str, column: &str, hot: &str, told: &str) {
+    let all = fixtures::all();
+    let unpacked = all.iter().find(|one| one.name == fixture).unwrap().unpack();
+    let mut session = opened(&format!("open:{}", unpacked.target()));
+    session.press("2");
+    session.wait_for("partitions by rows");
+    session.press("\r");
+    session.wait_for("of part ");
+    session.wait_for("MASKED");
+    session.press("B");
+    session.wait_for("by: ");
+    session.press(&format!("{column}\r"));
+    session.wait_for(&format!("by {column} "));
+    assert!(!session.screen.screen().contents().contains(hot), "masked");
+    session.press("m");
+    session.wait_for("REVEALED");
+    session.press("a");
+    session.wait_for("of all rows");
+    session.press(&format!("/{hot}\r"));
+    session.wait_for(&format!("> {hot}"));
+    session.press("v");
+    session.wait_for(&format!("of {column}={hot}"));
+    session.wait_for(&format!("\"{column}\": \"{hot}\""));
+    session.press("h");
+    session.wait_for("history of a key");
+    session.wait_for(told);
+    session.press("qq");
+    session.wait_for("weighed by");
+    session.press("4");
+    session.wait_for("now: 5");
+    session.press("cx\u{7f}12\r");
+    session.wait_for("at 12 ");
+    session.press("qq");
+    assert_eq!(session.exit(), 0);
+    session.assert_restored();
+}
+
+#[test]
+fn a_walk_through_a_join() {
+    walk("join-v2-4.3.0", "field0", "acct-7", " in batches 0 to 7");
+}
+
+#[test]
+fn a_walk_through_an_aggregation() {
+    walk("agg-window-hot-4.3.0", "account_id", "acct-7", "No changelogs lead to this batch");
 }

@@ -331,6 +331,7 @@ mod tests {
                 key("x", 20, 0, &[3, 9]),
             ],
             findings: Vec::new(),
+            offers: crate::report::KeyOffers::default(),
         }
     }
 

@@ -4,12 +4,17 @@
 //! No command needs Control, Alt, a function key or the mouse: multiplexers and window
 //! managers take those.
 
+mod table;
+
 use std::cmp::Reverse;
 
 use super::heat::{Metric, Scale};
 use super::msg::Key;
 use super::reading::Counting;
 use super::state::{Focus, Screen, State, Subject};
+use crate::report::Reveal;
+
+pub use table::COMMANDS;
 
 /// Something that the operator can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +71,34 @@ pub enum Action {
     Metric,
     /// Cut the heat scale the other way.
     Scale,
+    /// All about the selected partition.
+    Details,
+    /// The rows of what is selected.
+    Rows,
+    /// The next choice of columns that make a key.
+    By,
+    /// Type the columns that make a key.
+    TypeBy,
+    /// The next weight.
+    Weigh,
+    /// All partitions, not only one.
+    Whole,
+    /// Show keys and values, or mask them.
+    Reveal,
+    /// Type a condition on rows.
+    Where,
+    /// What the last batches did to a key.
+    History,
+    /// Half the count.
+    Halve,
+    /// Twice the count.
+    Double,
+    /// The present count.
+    Present,
+    /// The recommended count.
+    Recommended,
+    /// Type the number of nodes.
+    Nodes,
 }
 
 /// Where a command applies.
@@ -89,6 +122,9 @@ impl Context {
             Self::Screens => "On every screen",
             Self::On(Screen::Overview) => "Overview",
             Self::On(Screen::Partitions) => "Partitions",
+            Self::On(Screen::Keys) => "Keys",
+            Self::On(Screen::Rows) => "Rows",
+            Self::On(Screen::WhatIf) => "What-if",
             Self::Overlay => "In a window",
         }
     }
@@ -128,147 +164,6 @@ pub enum Availability {
     Not(&'static str),
 }
 
-const fn command(
-    context: Context,
-    action: Action,
-    label: &'static str,
-    keys: &'static [Key],
-    title: &'static str,
-    weight: u8,
-) -> Command {
-    Command { action, context, keys, label, title, weight }
-}
-
-/// Every command. The first that fits a key wins.
-pub const COMMANDS: &[Command] = {
-    use Action as A;
-    use Context::{Anywhere, On, Overlay, Screens};
-    use Key::Char as C;
-    &[
-        command(Anywhere, A::Help, "?", &[C('?')], "show or hide these keys", 90),
-        command(
-            Anywhere,
-            A::Back,
-            "Esc",
-            &[Key::Esc],
-            "close, stop counting, clear the filter, or go back",
-            0,
-        ),
-        command(Anywhere, A::Quit, "q", &[C('q')], "close or go back; from the overview: quit", 60),
-        command(Anywhere, A::Interrupt, "Ctrl-C", &[Key::Interrupt], "quit at once", 0),
-        command(Anywhere, A::Down, "j Down", &[C('j'), Key::Down], "down", 0),
-        command(Anywhere, A::Up, "k Up", &[C('k'), Key::Up], "up", 0),
-        command(Anywhere, A::First, "g Home", &[C('g'), Key::Home], "to the first", 0),
-        command(Anywhere, A::Last, "G End", &[C('G'), Key::End], "to the last", 0),
-        command(Anywhere, A::PageDown, "PgDn", &[Key::PageDown], "a page down", 0),
-        command(Anywhere, A::PageUp, "PgUp", &[Key::PageUp], "a page up", 0),
-        command(
-            Screens,
-            A::Screen(1),
-            "1",
-            &[C('1')],
-            "overview: is anything wrong, and where?",
-            0,
-        ),
-        command(Screens, A::Screen(2), "2", &[C('2')], "partitions: how is the state spread?", 0),
-        command(
-            Screens,
-            A::Pause,
-            "space",
-            &[C(' ')],
-            "hold the view still (reading goes on), or follow again",
-            50,
-        ),
-        command(Screens, A::Filter, "/", &[C('/')], "filter; Enter keeps it, Esc clears it", 55),
-        command(
-            Screens,
-            A::Exact,
-            "x",
-            &[C('x')],
-            "count exactly: open every store and replay its changelogs; again for each batch",
-            65,
-        ),
-        command(Screens, A::Reload, "r", &[C('r')], "read again now", 0),
-        command(
-            Screens,
-            A::Mouse,
-            "M",
-            &[C('M')],
-            "mouse on or off (off: the terminal selects text)",
-            0,
-        ),
-        command(
-            On(Screen::Overview),
-            A::Open,
-            "Enter l",
-            &[Key::Enter, C('l'), Key::Right],
-            "open: a store's partitions, a finding in full",
-            80,
-        ),
-        command(
-            On(Screen::Overview),
-            A::Focus,
-            "Tab",
-            &[Key::Tab, Key::BackTab],
-            "from stores to findings and back",
-            40,
-        ),
-        command(
-            On(Screen::Partitions),
-            A::Open,
-            "Enter",
-            &[Key::Enter],
-            "all about the selected partition",
-            75,
-        ),
-        command(
-            On(Screen::Partitions),
-            A::Focus,
-            "Tab",
-            &[Key::Tab, Key::BackTab],
-            "keys to the heatmap or to the table",
-            70,
-        ),
-        command(
-            On(Screen::Partitions),
-            A::Left,
-            "h Left",
-            &[C('h'), Key::Left],
-            "left in the heatmap",
-            0,
-        ),
-        command(
-            On(Screen::Partitions),
-            A::Right,
-            "l Right",
-            &[C('l'), Key::Right],
-            "right in the heatmap",
-            0,
-        ),
-        command(On(Screen::Partitions), A::NextStore, "o ]", &[C('o'), C(']')], "next store", 45),
-        command(
-            On(Screen::Partitions),
-            A::PreviousStore,
-            "O [",
-            &[C('O'), C('[')],
-            "store before",
-            0,
-        ),
-        command(On(Screen::Partitions), A::Sort, "s", &[C('s')], "sort by the next column", 68),
-        command(On(Screen::Partitions), A::Reverse, "S", &[C('S')], "sort the other way round", 0),
-        command(On(Screen::Partitions), A::Metric, "m", &[C('m')], "compare rows or bytes", 67),
-        command(
-            On(Screen::Partitions),
-            A::Scale,
-            "L",
-            &[C('L')],
-            "heat scale logarithmic or linear",
-            30,
-        ),
-        command(Overlay, A::Open, "Enter", &[Key::Enter], "close", 80),
-    ]
-};
-
 /// The command that a key asks for in this state.
 pub fn lookup(key: Key, state: &State) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.keys.contains(&key) && command.context.applies(state))
@@ -296,18 +191,85 @@ pub fn availability(action: Action, state: &State) -> Availability {
         Action::Focus if state.screen == Screen::Overview && state.listed_findings().is_empty() => {
             Not("there are no findings to go to")
         }
-        Action::NextStore | Action::PreviousStore if stores < 2 => Not("there is only one store"),
-        Action::Open if state.screen == Screen::Partitions && state.overlay.is_none() => {
+        Action::NextStore | Action::PreviousStore
+            if stores < 2 && matches!(state.screen, Screen::Partitions | Screen::Keys) =>
+        {
+            Not("there is only one store")
+        }
+        Action::Screen(_) => screen_availability(action, state),
+        Action::Open | Action::Details | Action::Rows
+            if state.screen == Screen::Partitions && state.overlay.is_none() =>
+        {
             match state.selected_partition() {
                 Some(_) => Ready,
                 None => Not("no partition is selected"),
             }
+        }
+        _ if matches!(state.screen, Screen::Keys | Screen::Rows | Screen::WhatIf)
+            && state.overlay.is_none() =>
+        {
+            inside(action, state)
         }
         Action::Left | Action::Right
             if state.screen == Screen::Partitions && state.partitions.focus == Focus::Table =>
         {
             Not("left and right move in the heatmap: Tab gives it the keys")
         }
+        _ => Ready,
+    }
+}
+
+/// The screens that read rows have nothing to show where no state is kept.
+fn screen_availability(action: Action, state: &State) -> Availability {
+    let stateless = state.newest.as_ref().is_some_and(|data| !data.inspect().stateful);
+    match action {
+        Action::Screen(3 | 4) if state.newest.is_none() => Availability::Not("nothing is read yet"),
+        Action::Screen(3 | 4) if stateless => {
+            Availability::Not("this query keeps no state: there are no keys")
+        }
+        _ => Availability::Ready,
+    }
+}
+
+/// On the screens that read rows.
+fn inside(action: Action, state: &State) -> Availability {
+    use Availability::{Not, Ready};
+    match (state.screen, action) {
+        (Screen::Keys, Action::Open) if state.selected_key().is_none() => Not("no key is selected"),
+        (Screen::Keys, Action::By | Action::TypeBy) if state.hot_keys.offers.columns.is_empty() => {
+            Not("the grouping columns are not known yet")
+        }
+        (Screen::Keys, Action::By) if state.hot_keys.offers.columns.len() < 2 => {
+            Not("there is only one grouping column; B types a column inside of it")
+        }
+        (Screen::Keys, Action::Whole)
+            if state.hot_keys.scope.as_ref().is_none_or(|scope| scope.partition.is_none()) =>
+        {
+            Not("all partitions are looked at already")
+        }
+        (Screen::Rows, Action::Open | Action::History) if state.selected_row().is_none() => {
+            Not("no row is selected")
+        }
+        (
+            Screen::WhatIf,
+            Action::Left
+            | Action::Right
+            | Action::Halve
+            | Action::Double
+            | Action::Present
+            | Action::Recommended
+            | Action::Nodes
+            | Action::Open,
+        ) if state.what_if.report.is_none() => Not("the keys are not read yet"),
+        (Screen::WhatIf, Action::Recommended) if state.what_if.recommended().is_none() => {
+            Not("no count that was looked at is within the bound")
+        }
+        (Screen::WhatIf, Action::NextStore | Action::PreviousStore)
+            if state.operators().len() < 2 =>
+        {
+            Not("there is only one operator")
+        }
+        (Screen::WhatIf, Action::Filter) => Not("there is nothing to filter here"),
         _ => Ready,
     }
 }
@@ -326,14 +288,35 @@ pub fn hint(action: Action, state: &State) -> &'static str {
         Action::Exact => "count exactly",
         Action::Open => match (&state.overlay, state.screen) {
             (Some(_), _) => "close",
-            (None, Screen::Partitions) => "details",
+            (None, Screen::Partitions) => "keys",
             (None, Screen::Overview) => "open",
+            (None, Screen::Keys) => "rows",
+            (None, Screen::Rows) => "in full",
+            (None, Screen::WhatIf) => "type a count",
         },
         Action::Focus => match (state.screen, partitions.focus) {
-            (Screen::Overview, _) => "findings",
             (Screen::Partitions, Focus::Map) => "to table",
             (Screen::Partitions, Focus::Table) => "to heatmap",
+            _ => "findings",
         },
+        Action::Details => "details",
+        Action::Rows => "rows",
+        Action::By => "columns",
+        Action::Weigh => "weight",
+        Action::Whole => "all partitions",
+        Action::Reveal => match state.reveal {
+            Reveal::Masked => "show data",
+            Reveal::Shown => "mask data",
+        },
+        Action::Where => "condition",
+        Action::History => "history",
+        Action::Left => "less",
+        Action::Right => "more",
+        Action::Halve => "halve",
+        Action::Double => "double",
+        Action::Present => "present",
+        Action::Recommended => "recommended",
+        Action::Nodes => "nodes",
         Action::Sort => "sort",
         Action::Metric => match partitions.metric.other() {
             Metric::Rows => "by rows",
@@ -343,6 +326,7 @@ pub fn hint(action: Action, state: &State) -> &'static str {
             Scale::Log => "log",
             Scale::Linear => "linear",
         },
+        Action::NextStore if state.screen == Screen::WhatIf => "next operator",
         Action::NextStore => "next store",
         _ => "",
     }
@@ -359,6 +343,7 @@ pub fn bar(
         .iter()
         .filter(|command| command.weight > 0 && command.context.applies(state))
         .filter(|command| availability(command.action, state) == Availability::Ready)
+        .filter(|command| is_of_use(command.action, state.screen))
         .collect();
     wanted.sort_by_key(|command| Reverse(command.weight));
     let mut used = 0;
@@ -373,17 +358,26 @@ pub fn bar(
     wanted
 }
 
+/// Whether a command is worth a place on the bar of a screen. Rows are always read exactly.
+fn is_of_use(action: Action, screen: Screen) -> bool {
+    let reads_rows = matches!(screen, Screen::Keys | Screen::Rows | Screen::WhatIf);
+    !(action == Action::Exact && reads_rows)
+}
+
 /// Whether the help is what is laid over the screen.
 pub fn help_is_open(state: &State) -> bool {
     state.overlay.as_ref().is_some_and(|overlay| overlay.subject == Subject::Help)
 }
 
 /// The contexts in the order of the help.
-pub const CONTEXTS: [Context; 5] = [
+pub const CONTEXTS: [Context; 8] = [
     Context::Anywhere,
     Context::Screens,
     Context::On(Screen::Overview),
     Context::On(Screen::Partitions),
+    Context::On(Screen::Keys),
+    Context::On(Screen::Rows),
+    Context::On(Screen::WhatIf),
     Context::Overlay,
 ];
 

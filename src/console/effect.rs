@@ -1,6 +1,7 @@
 //! What the console wants done, as data. Only the runtime acts on it.
 
 use super::ConsoleExit;
+use super::asking::Question;
 use super::msg::Ticket;
 use crate::reader::Request;
 
@@ -20,6 +21,10 @@ pub enum Effect {
     Read(Lane, Ticket, Request),
     /// Give up the read that runs in this lane.
     Cancel(Lane),
+    /// Ask about rows, and answer with this ticket.
+    Ask(Ticket, Box<Question>),
+    /// Give up what is being asked.
+    StopAsking,
     /// Look at the newest log entries now, not at the next interval.
     Poll,
     /// Take the mouse from the terminal, or give it back.

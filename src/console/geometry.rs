@@ -184,6 +184,19 @@ impl Grid {
         Self { partitions, group, columns, cell_width: 1 }
     }
 
+    /// The same where rows have no labels.
+    pub fn bare(partitions: usize, width: u16, rows: u16) -> Self {
+        Self::fit(partitions, width.saturating_add(LABEL), rows)
+    }
+
+    /// Where a cell is drawn where rows have no labels; `None` outside the area.
+    pub fn place_bare(&self, cell: usize, area: Rect) -> Option<Rect> {
+        let wide = Rect { x: 0, width: area.right().saturating_add(LABEL), ..area };
+        let place = self.place(cell, wide)?;
+        let x = (place.x - LABEL).checked_add(area.x)?;
+        (x.checked_add(place.width)? <= area.right()).then_some(Rect { x, ..place })
+    }
+
     /// Cells in use.
     pub fn cells(&self) -> usize {
         self.partitions.div_ceil(self.group.max(1))

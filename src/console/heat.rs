@@ -115,6 +115,11 @@ impl HeatScale {
     pub fn of(distribution: Option<&Distribution>, scale: Scale) -> Self {
         let mean = distribution.map_or(0.0, |d| d.mean);
         let most = distribution.and_then(|d| d.max_over_mean).unwrap_or(1.0);
+        Self::around(mean, most, scale)
+    }
+
+    /// The scale around a mean, whose largest value is `most` times the mean.
+    pub fn around(mean: f64, most: f64, scale: Scale) -> Self {
         let (low, high) = match scale {
             Scale::Log => {
                 let high = ((most.log2() * 2.0).ceil() / 2.0).max(HIGHEST_LEAST);

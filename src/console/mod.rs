@@ -11,6 +11,7 @@
 //! [`view`] only draws; only the runtime has threads, a clock and a terminal. Data comes
 //! through [`Observe`] and nothing else: no module here knows a file format.
 
+pub mod asking;
 pub mod commands;
 pub mod data;
 pub mod effect;
@@ -18,10 +19,13 @@ pub mod filter;
 mod format;
 pub mod geometry;
 pub mod heat;
+mod hiding;
 pub mod look;
 pub mod msg;
 mod overlay;
+pub mod page;
 mod paint;
+pub mod places;
 pub mod reading;
 pub mod runtime;
 pub mod state;

@@ -1,5 +1,6 @@
 //! Everything that can happen to the console, as data. Time is one of them.
 
+use super::asking::Reply;
 use crate::reader::{Mark, Observation};
 use crate::task::Progress;
 use crate::units::UnixMillis;
@@ -21,6 +22,10 @@ pub enum Msg {
     Progress(Ticket, Progress),
     /// A read ended.
     Read(Ticket, Box<Outcome>),
+    /// A question has come this far.
+    Asking(Ticket, Progress),
+    /// A question is answered.
+    Answer(Ticket, Box<Reply>),
     /// The process was asked to end by this signal.
     Signal(i32),
 }

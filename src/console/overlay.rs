@@ -3,15 +3,18 @@
 //! Content is rows of text made from the state, so that `update` knows how far one can
 //! scroll and the view only has to draw.
 
+mod rows;
+
 use ratatui::layout::Rect;
 
 use super::commands::{self, COMMANDS, CONTEXTS, Context};
 use super::filter::PARTITION_FILTERS;
 use super::format;
-use super::look::Role;
+use super::look::{Charset, Role, Symbols};
 use super::msg::Size;
-use super::state::{FindingKey, State, Subject};
+use super::state::{FindingKey, Screen, State, Subject};
 use super::text::{Row, width, wrap};
+use crate::analysis::consequences::FORMULAS;
 use crate::diagnosis::{Finding, Severity};
 use crate::report::PartitionReport;
 use crate::units::PartitionId;
@@ -38,7 +41,8 @@ fn columns(size: Size) -> usize {
 
 /// How far one can scroll.
 pub(super) fn most_scroll(state: &State) -> usize {
-    content(state).map_or(0, |content| content.rows.len().saturating_sub(page(state.size)))
+    content(state, Charset::Utf8.symbols())
+        .map_or(0, |content| content.rows.len().saturating_sub(page(state.size)))
 }
 
 /// What is to be shown.
@@ -50,17 +54,19 @@ pub(super) struct Content {
 }
 
 /// The content of the open overlay.
-pub(super) fn content(state: &State) -> Option<Content> {
+pub(super) fn content(state: &State, symbols: &Symbols) -> Option<Content> {
     let overlay = state.overlay.as_ref()?;
     let columns = columns(state.size);
     Some(match &overlay.subject {
-        Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns) },
+        Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns, symbols) },
         Subject::Finding(key) => finding(state, key, columns),
         Subject::Partition(id) => partition(state, *id, columns),
+        Subject::Row(place) => rows::row(state, *place, columns, symbols),
+        Subject::History(of) => rows::history(state, of, columns, symbols),
     })
 }
 
-fn help(state: &State, columns: usize) -> Vec<Row> {
+fn help(state: &State, columns: usize, symbols: &Symbols) -> Vec<Row> {
     let mut rows = Vec::new();
     let here = Context::On(state.screen);
     let mut contexts = CONTEXTS;
@@ -78,6 +84,13 @@ fn help(state: &State, columns: usize) -> Vec<Row> {
         }
         rows.push(Row::new());
     }
+    if state.screen == Screen::WhatIf {
+        rows.push(Row::of("Formulas", Role::Strong));
+        for (name, formula) in FORMULAS {
+            labelled_below(&mut rows, &name.replace('_', " "), formula, columns);
+        }
+        rows.push(Row::new());
+    }
     rows.push(Row::of("Filters", Role::Strong));
     labelled(
         &mut rows,
@@ -87,15 +100,18 @@ fn help(state: &State, columns: usize) -> Vec<Row> {
         columns,
     );
     labelled(&mut rows, "partitions", Role::Key, PARTITION_FILTERS, columns);
+    labelled(&mut rows, "keys, rows", Role::Key, "part of what is shown, or would be", columns);
     rows.push(Row::new());
     rows.push(Row::of("Words and marks", Role::Strong));
     for (label, text) in LEGEND {
-        labelled(&mut rows, label, Role::Key, text, columns);
+        let label = label.replace('…', symbols.ellipsis).replace('•', symbols.hidden);
+        let label = label.replace('±', symbols.give_or_take);
+        labelled(&mut rows, &label, Role::Key, text, columns);
     }
     rows
 }
 
-const LEGEND: [(&str, &str); 7] = [
+const LEGEND: [(&str, &str); 9] = [
     ("exact", "the store was opened, its changelogs replayed, its keys counted"),
     ("snap 3", "the newest snapshot's own count; up to 3 changelogs after it are not in it"),
     ("unknown ?", "not tracked, not readable, or not read yet: never shown as 0"),
@@ -105,6 +121,8 @@ const LEGEND: [(&str, &str); 7] = [
     ),
     ("!", "the largest partition holds more than twice the mean"),
     ("X ! i", "findings: error, warning, worth knowing"),
+    ("81,204 ± 9", "a key's true weight is that or at most 9 more: not all keys fit the memory"),
+    ("…7 •••", "masked: the last character of a value, or none of a short one; m shows it"),
     ("STALE", "the checkpoint does not answer: the numbers are the last that were read"),
 ];
 
@@ -115,6 +133,12 @@ fn labelled(rows: &mut Vec<Row>, label: &str, role: Role, text: &str, columns: u
         label.pad_to(LABEL, Role::Text);
         rows.push(std::mem::take(&mut label).with(line, Role::Text));
     }
+}
+
+/// A label that is longer than the others, and its text below it.
+fn labelled_below(rows: &mut Vec<Row>, label: &str, text: &str, columns: usize) {
+    rows.push(Row::of(" ", Role::Text).with(label, Role::Key));
+    labelled(rows, "", Role::Key, text, columns);
 }
 
 /// The mark and role of a severity.

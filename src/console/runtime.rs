@@ -11,6 +11,7 @@
 //! screen is due to age. Nothing slow is awaited here, so keys are answered while a source
 //! hangs.
 
+mod answers;
 mod lanes;
 mod sources;
 
@@ -69,6 +70,8 @@ impl Execute for Executor {
         match effect {
             Effect::Read(lane, ticket, request) => self.lanes.start(lane, ticket, request),
             Effect::Cancel(lane) => self.lanes.cancel(lane),
+            Effect::Ask(ticket, question) => self.lanes.ask(ticket, question),
+            Effect::StopAsking => self.lanes.stop_asking(),
             Effect::Poll => {
                 // A full channel means that a look is due anyway.
                 let _ = self.poll.try_send(());

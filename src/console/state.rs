@@ -1,18 +1,30 @@
 //! The model: everything that a frame is drawn from. Changed only by `update`.
 
+mod hot_keys;
+mod partitions;
+mod rows;
+mod what_if;
+
 use std::sync::Arc;
 
+use super::asking::Asking;
 use super::data::{Data, StoreData, StoreKey};
-use super::filter::{PartitionFilter, mentions};
+use super::filter::mentions;
 use super::format;
-use super::heat::{Metric, Scale};
 use super::msg::Size;
 use super::reading::{Counting, Reading, later};
 use super::text::sanitise;
 use crate::diagnosis::{Finding, FindingId};
-use crate::reader::Depth;
-use crate::report::{PartitionReport, Status};
+use crate::reader::{Depth, HistoryRequest};
+use crate::report::{PartitionReport, Reveal, Status};
 use crate::units::{BatchId, OperatorId, PartitionId, UnixMillis};
+
+use partitions::order;
+
+pub use hot_keys::{HotKeysState, KeysScope};
+pub use partitions::{Direction, Focus, PartitionsState, SortBy, hottest};
+pub use rows::{RowsScope, RowsState};
+pub use what_if::{Basis, WhatIfState, curve_counts, step_down, step_up};
 
 /// What is fixed for a session.
 #[derive(Debug, Clone, Default)]
@@ -41,17 +53,28 @@ pub enum Screen {
     Overview,
     /// How is it spread?
     Partitions,
+    /// Which keys are the heaviest?
+    Keys,
+    /// What would another count do?
+    WhatIf,
+    /// What is in it?
+    Rows,
 }
 
 impl Screen {
-    /// All screens.
-    pub const ALL: [Self; 2] = [Self::Overview, Self::Partitions];
+    /// All screens. The number of one is its place here, counted from 1; rows have none: they are
+    /// always the rows of something.
+    pub const ALL: [Self; 5] =
+        [Self::Overview, Self::Partitions, Self::Keys, Self::WhatIf, Self::Rows];
 
     /// Its name on the tabs line.
     pub fn title(self) -> &'static str {
         match self {
             Self::Overview => "overview",
             Self::Partitions => "partitions",
+            Self::Keys => "keys",
+            Self::WhatIf => "what-if",
+            Self::Rows => "rows",
         }
     }
 }
@@ -74,6 +97,34 @@ pub enum Subject {
     Finding(FindingKey),
     /// Everything known about the selected partition.
     Partition(PartitionId),
+    /// A row of the page, by its place, in full.
+    Row(usize),
+    /// What the last batches did to the key of a row.
+    History(HistoryRequest),
+}
+
+/// A line that is typed, other than a filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// What it is for.
+    pub kind: PromptKind,
+    /// What was typed.
+    pub text: String,
+    /// What is wrong with it.
+    pub error: Option<String>,
+}
+
+/// What a typed line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptKind {
+    /// A condition on rows.
+    Where,
+    /// The columns that make a key.
+    By,
+    /// A partition count.
+    Count,
+    /// Nodes of the cluster.
+    Nodes,
 }
 
 /// Names a finding across observations.
@@ -112,97 +163,6 @@ pub struct OverviewState {
     pub selected: Option<Item>,
     /// What was typed after `/`.
     pub filter: String,
-}
-
-/// Which part of the partitions screen has the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Focus {
-    /// The heatmap.
-    Map,
-    /// The table.
-    #[default]
-    Table,
-}
-
-/// What the table of partitions is sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SortBy {
-    /// Rows.
-    #[default]
-    Rows,
-    /// Change of rows since the batch before.
-    Change,
-    /// Bytes.
-    Bytes,
-    /// Changelogs on top of the snapshot.
-    Changelogs,
-    /// Version of the snapshot.
-    Snapshot,
-    /// Partition id.
-    Partition,
-}
-
-impl SortBy {
-    /// The next one in the order of the keys.
-    #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::Rows => Self::Change,
-            Self::Change => Self::Bytes,
-            Self::Bytes => Self::Changelogs,
-            Self::Changelogs => Self::Snapshot,
-            Self::Snapshot => Self::Partition,
-            Self::Partition => Self::Rows,
-        }
-    }
-
-    /// The direction that shows what one looks for first.
-    pub fn usual(self) -> Direction {
-        match self {
-            Self::Partition | Self::Snapshot => Direction::Up,
-            _ => Direction::Down,
-        }
-    }
-}
-
-/// The direction of a sort.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// Smallest first.
-    Up,
-    /// Largest first.
-    #[default]
-    Down,
-}
-
-/// The partitions screen's own state.
-#[derive(Debug, Clone, Default)]
-pub struct PartitionsState {
-    /// The store shown; the first when it is not there.
-    pub store: Option<StoreKey>,
-    /// The selected partition.
-    pub selected: Option<PartitionId>,
-    /// What has the keys.
-    pub focus: Focus,
-    /// What is compared.
-    pub metric: Metric,
-    /// How the heat scale is cut.
-    pub scale: Scale,
-    /// What the table is sorted by.
-    pub sort: SortBy,
-    /// Which way.
-    pub direction: Direction,
-    /// What was typed after `/`.
-    pub filter: String,
-    /// The table's partitions by id: filtered and sorted.
-    pub order: Vec<PartitionId>,
-}
-
-impl PartitionsState {
-    /// What was typed, understood; everything while it means nothing.
-    pub fn parsed_filter(&self) -> PartitionFilter {
-        PartitionFilter::parse(&self.filter).unwrap_or_default()
-    }
 }
 
 /// A view that the operator holds still.
@@ -254,10 +214,24 @@ pub struct State {
     pub overlay: Option<Overlay>,
     /// Whether keys go into the filter.
     pub typing: bool,
+    /// The line that keys go into, where one is asked for.
+    pub prompt: Option<Prompt>,
+    /// The screens that were left for what they showed, to go back to.
+    pub trail: Vec<Screen>,
+    /// Whether keys and values are shown.
+    pub reveal: Reveal,
+    /// What is being asked of the rows.
+    pub asking: Asking,
     /// The overview.
     pub overview: OverviewState,
     /// The partitions screen.
     pub partitions: PartitionsState,
+    /// The keys screen.
+    pub hot_keys: HotKeysState,
+    /// The rows screen.
+    pub rows: RowsState,
+    /// The what-if screen.
+    pub what_if: WhatIfState,
     /// A word to the operator, until the next key.
     pub notice: Option<String>,
     /// Whether the mouse is taken from the terminal.
@@ -279,8 +253,15 @@ impl State {
             hold: None,
             overlay: None,
             typing: false,
+            prompt: None,
+            trail: Vec::new(),
+            reveal: Reveal::Masked,
+            asking: Asking::default(),
             overview: OverviewState::default(),
             partitions: PartitionsState::default(),
+            hot_keys: HotKeysState::default(),
+            rows: RowsState::default(),
+            what_if: WhatIfState::default(),
             notice: None,
             mouse: false,
         }
@@ -402,7 +383,47 @@ impl State {
         match self.screen {
             Screen::Overview => &self.overview.filter,
             Screen::Partitions => &self.partitions.filter,
+            Screen::Keys => &self.hot_keys.filter,
+            Screen::Rows => &self.rows.filter,
+            Screen::WhatIf => "",
         }
+    }
+
+    /// The same, to be changed; none where there is nothing to filter.
+    pub fn filter_mut(&mut self) -> Option<&mut String> {
+        match self.screen {
+            Screen::Overview => Some(&mut self.overview.filter),
+            Screen::Partitions => Some(&mut self.partitions.filter),
+            Screen::Keys => Some(&mut self.hot_keys.filter),
+            Screen::Rows => Some(&mut self.rows.filter),
+            Screen::WhatIf => None,
+        }
+    }
+
+    /// The operators that keep state, by id.
+    pub fn operators(&self) -> Vec<OperatorId> {
+        let stores = self.data().map_or(&[][..], |data| &data.stores);
+        let mut operators: Vec<OperatorId> =
+            stores.iter().map(|store| store.key.operator).collect();
+        operators.dedup();
+        operators
+    }
+
+    /// The stores of an operator.
+    pub fn stores_of(&self, operator: OperatorId) -> impl Iterator<Item = &StoreData> {
+        let stores = self.data().map_or(&[][..], |data| &data.stores);
+        stores.iter().filter(move |store| store.key.operator == operator)
+    }
+
+    /// The operator that a screen is about.
+    pub fn operator(&self) -> Option<OperatorId> {
+        let scope = match self.screen {
+            Screen::Keys => self.hot_keys.scope.as_ref().map(|scope| scope.operator),
+            Screen::Rows => self.rows.scope.as_ref().map(|scope| scope.operator),
+            Screen::WhatIf => self.what_if.operator,
+            Screen::Overview | Screen::Partitions => None,
+        };
+        scope.or_else(|| self.store().map(|store| store.key.operator))
     }
 
     /// Whether partitions were looked at, not only logs.
@@ -435,39 +456,4 @@ impl State {
 /// Whether a batch is planned and not committed.
 pub fn is_open(status: Status) -> bool {
     matches!(status, Status::Pending | Status::UnfinishedRepartition | Status::NoCommittedBatch)
-}
-
-/// The partition with the greatest value, the lowest id among equals.
-pub fn hottest(store: &StoreData, metric: Metric) -> Option<PartitionId> {
-    let parts = store.partitions().iter();
-    parts.rev().max_by_key(|part| metric.of(part)).map(|part| part.partition)
-}
-
-fn order(store: &StoreData, view: &PartitionsState) -> Vec<PartitionId> {
-    let filter = view.parsed_filter();
-    let mut keyed: Vec<(Option<i128>, PartitionId)> = store
-        .partitions()
-        .iter()
-        .filter_map(|part| {
-            let change = store.change(part.partition);
-            let admitted = filter.admits(part.partition, view.metric.of(part), change);
-            admitted.then(|| (sort_key(part, change, view.sort), part.partition))
-        })
-        .collect();
-    keyed.sort_unstable_by(|a, b| match view.direction {
-        Direction::Up => a.cmp(b),
-        Direction::Down => b.0.cmp(&a.0).then(a.1.cmp(&b.1)),
-    });
-    keyed.into_iter().map(|(_, id)| id).collect()
-}
-
-fn sort_key(part: &PartitionReport, change: Option<i64>, by: SortBy) -> Option<i128> {
-    match by {
-        SortBy::Rows => part.rows.map(i128::from),
-        SortBy::Change => change.map(i128::from),
-        SortBy::Bytes => Some(i128::from(part.bytes.0)),
-        SortBy::Changelogs => Some(i128::from(part.changelogs)),
-        SortBy::Snapshot => part.snapshot_version.map(|version| i128::from(version.0)),
-        SortBy::Partition => Some(i128::from(part.partition.0)),
-    }
 }

@@ -124,6 +124,17 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// `text`, made safe, broken into lines of exactly `columns` but for the last: for data, in which
+/// every blank counts.
+pub fn fold(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let rest = break_word(&sanitise(text), columns.max(1), &mut lines);
+    if !rest.is_empty() || lines.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
 /// Puts all full lines of an overlong word into `lines` and returns the rest.
 fn break_word(word: &str, columns: usize, lines: &mut Vec<String>) -> String {
     let mut rest = word;

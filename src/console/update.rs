@@ -2,7 +2,10 @@
 //!
 //! No I/O, no clock, no terminal types; no message in any order makes it panic.
 
+mod asks;
 mod keys;
+mod prompt;
+mod screens;
 
 use std::sync::Arc;
 
@@ -28,11 +31,11 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
         Msg::Key(key) => {
             state.dirty = true;
-            keys::press(state, key)
+            then_ask(state, |state| keys::press(state, key))
         }
         Msg::Mouse(mouse) => {
             state.dirty = true;
-            pointer(state, mouse)
+            then_ask(state, |state| pointer(state, mouse))
         }
         Msg::Resize(size) => {
             state.dirty |= size != state.size;
@@ -44,9 +47,23 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.dirty |= state.reading.progressed(ticket, progress);
             Vec::new()
         }
-        Msg::Read(ticket, outcome) => finished(state, ticket, *outcome),
+        Msg::Read(ticket, outcome) => then_ask(state, |state| finished(state, ticket, *outcome)),
+        Msg::Asking(ticket, progress) => {
+            asks::progressed(state, ticket, progress);
+            Vec::new()
+        }
+        Msg::Answer(ticket, reply) => asks::answered(state, ticket, *reply),
         Msg::Signal(signal) => vec![Effect::Exit(ConsoleExit::Signal(signal))],
     }
+}
+
+/// Does something, then asks what the screen needs.
+fn then_ask(state: &mut State, change: impl FnOnce(&mut State) -> Vec<Effect>) -> Vec<Effect> {
+    let mut effects = change(state);
+    if !effects.iter().any(|effect| matches!(effect, Effect::Exit(_))) {
+        effects.extend(asks::pump(state));
+    }
+    effects
 }
 
 /// Time passes. Only a text that reads differently now is a reason to draw.
@@ -157,8 +174,8 @@ fn pointer(state: &mut State, mouse: Mouse) -> Vec<Effect> {
 fn click(state: &mut State, x: u16, y: u16) {
     let Some(chrome) = geometry::chrome(state.size) else { return };
     if y == chrome.tabs.y {
-        if let Some(screen) = super::view::tab_at(x) {
-            state.screen = screen;
+        if let Some(screen) = super::view::tab_at(state, x) {
+            screens::go(state, screen);
         }
         return;
     }

@@ -106,6 +106,13 @@ impl Log<'_, '_> {
         let Some((name, family)) = self.positions.at(position) else { return };
         let Some(filter) = self.selection.wants(self.reading, name, family) else { return };
         let filter = filter.filter();
+        if let Some(mut pin) = family.and_then(|f| self.selection.pin(self.reading, &f.name)) {
+            let decoder = family.and_then(|family| family.decoder.as_ref().ok());
+            let columns = decoder.and_then(|decoder| decoder.key_columns(key).ok());
+            if !columns.is_some_and(|columns| pin.fits(&columns)) {
+                return;
+            }
+        }
         let at = Whereabouts {
             partition: self.partition,
             operator: self.reading.store.operator,

@@ -7,6 +7,7 @@ use super::checks::Checks;
 use super::opened::Opened;
 use crate::analysis::heavy::{Measure, PartitionKeys};
 use crate::analysis::layout::{HashCollector, TooManyKeys};
+use crate::report::KeyOffers;
 use crate::state::families::Mapping;
 use crate::state::grouping::{Grouping, GroupingColumn};
 use crate::state::hash::KeyHash;
@@ -84,6 +85,37 @@ impl<'a> By<'a> {
         }
         Ok(by)
     }
+}
+
+impl By<'_> {
+    /// What else could be asked of these families.
+    pub(super) fn offers(&self) -> KeyOffers {
+        let families = || self.stores.iter().flat_map(|(_, families)| families);
+        let columns = families().find_map(|by| match &by.family.grouping {
+            Grouping::Columns(columns) => {
+                Some(columns.iter().map(|column| column.field.name.clone()).collect())
+            }
+            Grouping::Single | Grouping::Unknown(_) => None,
+        });
+        let mut numbers: Vec<String> = Vec::new();
+        for by in families() {
+            for number in numbers_in(by.decoder.value_fields()) {
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
+            }
+        }
+        KeyOffers { columns: columns.unwrap_or_default(), numbers }
+    }
+}
+
+/// The columns of a family's grouping key that are called `names`; `None` where it lacks one.
+pub(super) fn columns_named(
+    family: &FamilyReading,
+    names: &[String],
+) -> Option<Vec<GroupingColumn>> {
+    let Grouping::Columns(columns) = &family.grouping else { return None };
+    names.iter().map(|name| column(columns, name).ok()).collect()
 }
 
 fn same_types(one: &[Field], other: &[Field]) -> bool {
@@ -173,6 +205,24 @@ fn number_in(fields: &[Field], name: &str) -> Option<Vec<usize>> {
         }
         _ => None,
     }
+}
+
+/// The whole numbers among fields, nested ones by their path.
+fn numbers_in(fields: &[Field]) -> Vec<String> {
+    let mut numbers = Vec::new();
+    for field in fields {
+        match &field.data_type {
+            DataType::Byte | DataType::Short | DataType::Integer | DataType::Long => {
+                numbers.push(field.name.clone());
+            }
+            DataType::Struct(nested) => {
+                let inside = numbers_in(nested);
+                numbers.extend(inside.iter().map(|name| format!("{}.{name}", field.name)));
+            }
+            _ => {}
+        }
+    }
+    numbers
 }
 
 /// Who is told of keys.

@@ -39,9 +39,10 @@ pub struct KeysRequest {
 }
 
 /// What keys are weighed by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Weighing {
     /// Rows.
+    #[default]
     Rows,
     /// Bytes of keys and values.
     Bytes,
@@ -52,7 +53,8 @@ pub enum Weighing {
 }
 
 impl Weighing {
-    fn name(&self) -> String {
+    /// Its word: `rows`, `bytes`, `updates` or `value:FIELD`.
+    pub fn name(&self) -> String {
         match self {
             Self::Rows => "rows".to_owned(),
             Self::Bytes => "bytes".to_owned(),
@@ -223,6 +225,7 @@ fn report(
         unreadable,
         keys: keys.collect(),
         findings: opened.findings(&faults),
+        offers: by.offers(),
     }
 }
 

@@ -5,10 +5,13 @@ mod build;
 mod changes;
 mod checkpoint;
 mod checks;
+mod history;
 mod keyed;
 mod keys;
 mod opened;
 mod ordered;
+mod owned;
+mod pin;
 mod plan;
 mod rows;
 mod scan;
@@ -28,10 +31,12 @@ use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
 pub use checkpoint::CheckpointReader;
+pub use history::{HistoryRequest, KeyChange, KeyHistory};
 pub use keys::{KeysRequest, Weighing};
-pub use plan::{PlanBasis, PlanQuestion, PlanRequest};
+pub use owned::{OwnedHalf, OwnedRow};
+pub use plan::{MadeUpPlan, PlanBasis, PlanQuestion, PlanRequest};
 pub use rows::{
-    Change, Encoder, FamilyChoice, Half, MakeEncoder, RowsRequest, RowsSummary, StateRow,
+    Change, Encoder, FamilyChoice, Half, KeyPin, MakeEncoder, RowsRequest, RowsSummary, StateRow,
     Whereabouts,
 };
 pub use scan::{ScanProgress, ScanRequest, scan, scan_storages};
@@ -151,6 +156,17 @@ pub trait ReadState: Send + Sync {
         progress: &(dyn Fn(Progress) + Sync),
         emit: &mut dyn FnMut(&StateRow<'_>) -> ControlFlow<()>,
     ) -> Result<RowsSummary, ReadError>;
+
+    /// What the last batches did to one key, newest first.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    fn history(
+        &self,
+        request: &HistoryRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<KeyHistory, ReadError>;
 
     /// The heaviest keys.
     ///

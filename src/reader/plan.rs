@@ -16,6 +16,7 @@ use crate::analysis::layout::{
 };
 use crate::analysis::verdict::{Case, KEYS_ASKED, Verdict, WrongKnob};
 use crate::analysis::{candidates, recommend};
+use crate::diagnosis::Finding;
 use crate::report::{Grade, PlanReport};
 use crate::state::fault::StateFault;
 use crate::state::grouping::Grouping;
@@ -71,6 +72,23 @@ pub struct PlanBasis {
     workers: NonZeroUsize,
 }
 
+/// A plan of keys that were not read from anywhere, for tests and demonstrations.
+#[derive(Debug, Clone, Default)]
+pub struct MadeUpPlan {
+    /// The operator's name.
+    pub operator_name: String,
+    /// The count in force.
+    pub from: u32,
+    /// Spark's hash, rows and bytes of each key.
+    pub keys: Vec<(i32, u64, u64)>,
+    /// Names of keys, by hash.
+    pub names: Vec<(i32, serde_json::Value)>,
+    /// What the last batches wrote.
+    pub writes: Vec<BatchWrites>,
+    /// Whether reading was given up.
+    pub partial: bool,
+}
+
 /// What became of one partition.
 struct Part {
     partition: PartitionId,
@@ -79,6 +97,64 @@ struct Part {
 }
 
 impl PlanBasis {
+    /// A basis that was not read.
+    ///
+    /// # Errors
+    /// When there are too many keys.
+    pub fn made_up(plan: MadeUpPlan) -> Result<Self, TooManyKeys> {
+        let mut collector = HashCollector::new(DEFAULT_HASHES);
+        for (hash, rows, bytes) in &plan.keys {
+            collector.add(*hash, *rows, *bytes)?;
+        }
+        let about = About {
+            checkpoint: String::new(),
+            batch: None,
+            operator: OperatorId(0),
+            operator_name: plan.operator_name,
+            stores: vec!["default".to_owned()],
+            from: plan.from.max(1),
+            unreadable: Vec::new(),
+            partial: plan.partial,
+            findings: Vec::new(),
+            writes: plan.writes,
+            workers: NonZeroUsize::MIN,
+        };
+        let names = plan.names.into_iter().map(|(hash, name)| (KeyHash(hash), name)).collect();
+        let hashes = KeyHashes::of([collector])?;
+        let before = hashes.layout(about.from, about.workers);
+        let largest = largest(&hashes, &before);
+        Ok(Self::new(about, hashes, before, largest, names, true))
+    }
+
+    fn new(
+        about: About,
+        hashes: KeyHashes,
+        before: Layout,
+        largest: Option<PartitionHashes>,
+        names: BTreeMap<KeyHash, serde_json::Value>,
+        has_grouping_key: bool,
+    ) -> Self {
+        let instances = u32::try_from(about.stores.len()).unwrap_or(1);
+        let report = about.report(&hashes, &before, instances);
+        let (writes, workers) = (about.writes, about.workers);
+        Self {
+            report,
+            hashes,
+            largest,
+            names,
+            before,
+            has_grouping_key,
+            instances,
+            writes,
+            workers,
+        }
+    }
+
+    /// The operator whose state it is.
+    pub fn operator(&self) -> (OperatorId, &str) {
+        (self.report.operator, &self.report.operator_name)
+    }
+
     /// The count in force.
     pub fn from(&self) -> u32 {
         self.report.from
@@ -168,7 +244,9 @@ pub(super) fn basis(
         .any(|reading| reading.families.iter().any(|family| family.grouping == Grouping::Single));
     let nothing = By { stores: Vec::new(), fields: Vec::new(), whole: true };
     let by = if has_grouping_key { By::new(opened, &[], None)? } else { nothing };
-    let partitions: Vec<PartitionId> = (0..opened.partitions).map(PartitionId).collect();
+    // Without a grouping key the others are never written.
+    let used = if has_grouping_key { opened.partitions } else { opened.partitions.min(1) };
+    let partitions: Vec<PartitionId> = (0..used).map(PartitionId).collect();
     let workers = opened.storage.workers();
     let limit = DEFAULT_HASHES / workers;
     let gathered = Mutex::new((0_u64, Vec::<HashCollector>::new()));
@@ -193,7 +271,8 @@ pub(super) fn basis(
         .collect::<Result<_, _>>()?;
     let (_, collectors) = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     let hashes = KeyHashes::of(collectors).map_err(too_many)?;
-    finish(opened, &by, hashes, has_grouping_key, &parts, run)
+    let read = Parts { partial: partitions.len() > parts.len(), parts };
+    finish(opened, &by, hashes, has_grouping_key, &read, run)
 }
 
 fn too_many(many: TooManyKeys) -> ReadError {
@@ -201,6 +280,13 @@ fn too_many(many: TooManyKeys) -> ReadError {
         "there are {many}, more than a plan keeps in memory; look at one store with --store, or \
          let a Spark job hash the keys"
     ))
+}
+
+/// What became of all that were to be read.
+struct Parts {
+    parts: Vec<Part>,
+    /// Whether some were not begun.
+    partial: bool,
 }
 
 enum Stop {
@@ -248,7 +334,7 @@ fn finish(
     by: &By<'_>,
     hashes: KeyHashes,
     has_grouping_key: bool,
-    parts: &[Part],
+    read: &Parts,
     run: Run<'_>,
 ) -> Result<PlanBasis, ReadError> {
     let workers = opened.storage.workers();
@@ -258,66 +344,91 @@ fn finish(
     } else {
         super::single::layout(opened, run)?
     };
-    let largest = before
-        .largest()
-        .filter(|_| has_grouping_key)
-        .map(|(partition, _)| hashes.in_partition(partition, from, KEYS_ASKED));
+    let largest = if has_grouping_key { largest(&hashes, &before) } else { None };
     let names = largest.as_ref().map(|largest| names(opened, by, largest, run));
-    let unreadable: Vec<PartitionId> =
-        parts.iter().filter(|part| !part.complete).map(|part| part.partition).collect();
+    let Parts { parts, partial } = read;
     let faults: Vec<StateFault> = parts.iter().flat_map(|part| part.faults.clone()).collect();
     let (operator, operator_name) = opened.operator();
-    let verdict = Verdict::of(&Case {
-        before: &before,
-        after: &before,
-        largest: None,
-        bound: crate::analysis::DEFAULT_BOUND,
-        wrong_knob: Some(WrongKnob::SameCount),
-    });
-    let writes = writes::of(opened);
-    let instances = u32::try_from(opened.stores.len()).unwrap_or(1);
-    let setting = Setting {
-        from,
-        to: from,
-        stores: instances,
-        nodes: None,
-        cap: None,
-        price_per_thousand: None,
-        batches: &writes,
-    };
-    let report = PlanReport {
+    let about = About {
         checkpoint: opened.storage.address().to_owned(),
         batch: opened.batch,
         operator,
         operator_name,
         stores: opened.stores.iter().map(|reading| reading.store.name.clone()).collect(),
         from,
-        to: from,
-        keys: hashes.len() as u64,
-        grade: if unreadable.is_empty() { Grade::Exact } else { Grade::Unknown },
-        partial: u64::from(opened.partitions) > parts.len() as u64,
-        unreadable,
-        before: (&before).into(),
-        after: (&before).into(),
-        verdict,
-        curve: Vec::new(),
-        recommended: None,
-        recommendation: None,
-        consequences: Consequences::of(&setting).into(),
+        unreadable: parts.iter().filter(|part| !part.complete).map(|p| p.partition).collect(),
+        partial: *partial,
         findings: opened.findings(&faults),
+        writes: writes::of(opened),
+        workers,
     };
     let names = names.unwrap_or_default();
-    Ok(PlanBasis {
-        report,
-        hashes,
-        largest,
-        names,
-        before,
-        has_grouping_key,
-        instances,
-        writes,
-        workers,
-    })
+    Ok(PlanBasis::new(about, hashes, before, largest, names, has_grouping_key))
+}
+
+/// The keys of the largest partition.
+fn largest(hashes: &KeyHashes, before: &Layout) -> Option<PartitionHashes> {
+    let (partition, _) = before.largest()?;
+    Some(hashes.in_partition(partition, before.count().max(1), KEYS_ASKED))
+}
+
+/// What is known of a plan beside its keys.
+struct About {
+    checkpoint: String,
+    batch: Option<BatchId>,
+    operator: OperatorId,
+    operator_name: String,
+    stores: Vec<String>,
+    from: u32,
+    unreadable: Vec<PartitionId>,
+    partial: bool,
+    findings: Vec<Finding>,
+    writes: Vec<BatchWrites>,
+    workers: NonZeroUsize,
+}
+
+impl About {
+    /// The report at the present count.
+    fn report(&self, hashes: &KeyHashes, before: &Layout, instances: u32) -> PlanReport {
+        let verdict = Verdict::of(&Case {
+            before,
+            after: before,
+            largest: None,
+            bound: crate::analysis::DEFAULT_BOUND,
+            wrong_knob: Some(WrongKnob::SameCount),
+        });
+        let setting = Setting {
+            from: self.from,
+            to: self.from,
+            stores: instances,
+            nodes: None,
+            cap: None,
+            price_per_thousand: None,
+            batches: &self.writes,
+        };
+        let readable = self.unreadable.is_empty();
+        PlanReport {
+            checkpoint: self.checkpoint.clone(),
+            batch: self.batch,
+            operator: self.operator,
+            operator_name: self.operator_name.clone(),
+            stores: self.stores.clone(),
+            from: self.from,
+            to: self.from,
+            keys: hashes.len() as u64,
+            grade: if readable { Grade::Exact } else { Grade::Unknown },
+            partial: self.partial,
+            unreadable: self.unreadable.clone(),
+            before: before.into(),
+            after: before.into(),
+            verdict,
+            curve: Vec::new(),
+            recommended: None,
+            recommendation: None,
+            consequences: Consequences::of(&setting).into(),
+            findings: self.findings.clone(),
+        }
+    }
 }
 
 /// The keys behind the heaviest hashes of the largest partition: one more look at that partition.

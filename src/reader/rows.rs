@@ -36,10 +36,23 @@ pub struct RowsRequest {
     pub families: FamilyChoice,
     /// Only those of this partition.
     pub partition: Option<PartitionId>,
+    /// Only those of this key.
+    pub key: Option<KeyPin>,
     /// Only those for which this is true.
     pub condition: Option<Parsed>,
     /// At most so many.
     pub limit: Option<u64>,
+}
+
+/// One of the keys of a [`KeysReport`](crate::report::KeysReport).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPin {
+    /// The grouping columns.
+    pub by: Vec<String>,
+    /// Their values, as the report has them.
+    pub key: serde_json::Value,
+    /// The partitions that it lies in; none when that is not known.
+    pub partitions: Vec<PartitionId>,
 }
 
 /// Which column families are wanted.

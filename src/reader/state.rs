@@ -7,8 +7,9 @@ use super::checkpoint::CheckpointReader;
 use super::opened::Opened;
 use super::session::Wanted;
 use super::{
-    Depth, KeysRequest, MakeEncoder, Observe, PlanBasis, PlanRequest, ReadError, ReadState,
-    Request, RowsRequest, RowsSummary, StateRow, VerifyRequest, changes, keys, plan, rows, verify,
+    Depth, HistoryRequest, KeyHistory, KeysRequest, MakeEncoder, Observe, PlanBasis, PlanRequest,
+    ReadError, ReadState, Request, RowsRequest, RowsSummary, StateRow, VerifyRequest, changes,
+    history, keys, plan, rows, verify,
 };
 use crate::diagnosis::Finding;
 use crate::report::{KeysReport, VerifyReport};
@@ -81,6 +82,19 @@ impl ReadState for CheckpointReader {
         let counter = Counter::default();
         let run = Run { cancel, counter: &counter };
         changes::each(&opened, request, run, &teller(&counter, progress), emit)
+    }
+
+    fn history(
+        &self,
+        request: &HistoryRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<KeyHistory, ReadError> {
+        let (operator, store) = (Some(request.operator), Some(request.store.as_str()));
+        let opened = self.opened(request.batch, operator, store, cancel)?;
+        let counter = Counter::default();
+        let run = Run { cancel, counter: &counter };
+        history::of(&opened, request, run, &teller(&counter, progress))
     }
 
     fn keys(

@@ -57,6 +57,18 @@ pub struct KeysReport {
     pub keys: Vec<KeyReport>,
     /// What the operator should know, most severe first.
     pub findings: Vec<Finding>,
+    /// What else could have been asked: for screens, not part of the JSON.
+    #[serde(skip)]
+    pub offers: KeyOffers,
+}
+
+/// What keys of an operator can be told apart by and weighed by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyOffers {
+    /// All grouping columns.
+    pub columns: Vec<String>,
+    /// Whole numbers in its values, by their path.
+    pub numbers: Vec<String>,
 }
 
 /// How a number is known.

@@ -17,7 +17,7 @@ pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
 };
-pub use keys::{KeyReport, KeysReport, Known};
+pub use keys::{KeyOffers, KeyReport, KeysReport, Known};
 pub use mask::{Reveal, key_words};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,

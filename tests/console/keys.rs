@@ -38,7 +38,7 @@ fn q_goes_back_and_quits_only_from_the_top() {
 
 #[test]
 fn control_c_quits_from_anywhere() {
-    for keys in ["", "2", "?", "/abc", "2\n"] {
+    for keys in ["", "2", "?", "/abc", "2\n", "2d", "2vfx", "4"] {
         let mut console = ready();
         console.keys(keys).send(Msg::Key(Key::Interrupt));
         assert!(quits(&console), "{keys:?}");
@@ -48,7 +48,7 @@ fn control_c_quits_from_anywhere() {
 #[test]
 fn escape_goes_one_level_up_and_never_out() {
     let mut console = ready();
-    console.keys("2/37\nx\n");
+    console.keys("2/37\nxd");
     assert!(console.state.overlay.is_some());
     console.keys("\u{1b}");
     assert!(console.state.overlay.is_none());

@@ -11,6 +11,8 @@
 
 mod event_loop;
 mod keys;
+mod row_screens;
+mod rows_support;
 mod screens;
 mod styles;
 mod support;

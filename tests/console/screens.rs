@@ -12,9 +12,18 @@ use crate::support::*;
 
 const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (120, 40)];
 
-/// Each screen in each size, one below the other.
+/// The two screens that show what is observed, in each size.
 fn check(name: &str, prepare: impl Fn(&mut Console)) {
-    for screen in Screen::ALL {
+    check_screens(&[Screen::Overview, Screen::Partitions], name, prepare);
+}
+
+/// Every screen in each size: states in which no rows can be read.
+fn check_all(name: &str, prepare: impl Fn(&mut Console)) {
+    check_screens(&Screen::ALL, name, prepare);
+}
+
+fn check_screens(screens: &[Screen], name: &str, prepare: impl Fn(&mut Console)) {
+    for screen in screens.iter().copied() {
         let all = SIZES.map(|(width, height)| {
             let settings = Settings { refresh: 2_000, screen, ..Settings::default() };
             let mut console = Console::with(settings, width, height);
@@ -47,12 +56,12 @@ fn next_batch(mut stores: Vec<Store>) -> Vec<Store> {
 
 #[test]
 fn loading() {
-    check("loading", |_| {});
+    check_all("loading", |_| {});
 }
 
 #[test]
 fn only_logs_read() {
-    check("logs", |console| {
+    check_all("logs", |console| {
         console.answer(Outcome::Done(observation(&usual(), BATCH, Depth::Logs)));
     });
 }
@@ -66,7 +75,7 @@ fn normal() {
 
 #[test]
 fn stale() {
-    check("stale", |console| {
+    check_all("stale", |console| {
         console.observe(&usual(), BATCH).after(2_000).send(Msg::Marked(Err(
             "s3://ckpt/fraud_join cannot be listed: connection timed out after 10 s".to_owned(),
         )));
@@ -95,7 +104,7 @@ fn broken_files() {
 
 #[test]
 fn failed() {
-    check("failed", |console| {
+    check_all("failed", |console| {
         console.answer(Outcome::Failed(
             "/data/nowhere is not a checkpoint: expected offsets/, commits/ or state/, found \
              nothing of them; check the path"
@@ -106,14 +115,14 @@ fn failed() {
 
 #[test]
 fn stateless() {
-    check("stateless", |console| {
+    check_all("stateless", |console| {
         console.observe(&[], BATCH);
     });
 }
 
 #[test]
 fn nothing_planned() {
-    check("no-batch", |console| {
+    check_all("no-batch", |console| {
         console.observe_with(&[], BATCH, |inspect| {
             inspect.status = Status::NoBatch;
             inspect.batch = None;
@@ -183,7 +192,7 @@ fn few_partitions_with_families() {
 
 #[test]
 fn hostile_names() {
-    check("hostile", |console| {
+    check_all("hostile", |console| {
         let mut stores = usual();
         stores[0].operator_name = "join\u{1b}[2J\u{1b}]0;owned\u{7}";
         stores[0].name = "left\u{202e}\u{9b}31m漢字";
@@ -209,7 +218,7 @@ fn overlays() {
     snapshot("overlay-help-end", &console.screen());
     console.keys("\u{1b}\t\n");
     snapshot("overlay-finding", &console.screen());
-    console.keys("\u{1b}2\n");
+    console.keys("\u{1b}2d");
     snapshot("overlay-partition", &console.screen());
 }
 

@@ -91,13 +91,18 @@ fn ascii_without_colour() {
 #[test]
 fn mono_and_ascii_are_complete() {
     let look = look("colour-blind", Level::Mono, Charset::Ascii);
-    for keys in ["", "2", "2\t", "?", "\n", "2\n", "2m L", "2/empty"] {
+    for keys in [
+        "", "2", "2\t", "?", "\n", "2d", "2m L", "2/empty", "3", "2\n", "2v", "2v\n", "2vh",
+        "2vfa >\n", "4", "4\n",
+    ] {
         let mut console = Console::new(80, 24);
         let mut stores = usual();
         stores[0].rows[12] = None;
         stores[0].name = "café";
         console.observe_with(&stores, BATCH, |inspect| inspect.findings = findings());
-        console.keys(keys);
+        for key in keys.chars() {
+            console.keys(&key.to_string()).answer_all();
+        }
         for cell in console.buffer(&look).content() {
             assert!(cell.symbol().is_ascii(), "{cell:?} after {keys:?}");
             assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{cell:?}");

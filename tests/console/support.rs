@@ -13,6 +13,7 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use statetop::analysis::{Distribution, Skew};
+use statetop::console::asking::{Question, Reply};
 use statetop::console::effect::Effect;
 use statetop::console::look::{Charset, Level, Look, Theme};
 use statetop::console::msg::{Key, Msg, Outcome, Size, Ticket};
@@ -381,6 +382,22 @@ impl Console {
 
     pub fn screen(&self) -> String {
         text(&self.buffer(&look("default", Level::Ansi256, Charset::Utf8)))
+    }
+}
+
+impl Console {
+    /// The newest question that was asked.
+    pub fn last_question(&self) -> Option<(Ticket, Question)> {
+        self.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Ask(ticket, question) => Some((*ticket, question.as_ref().clone())),
+            _ => None,
+        })
+    }
+
+    /// Answers the newest question.
+    pub fn reply(&mut self, reply: Reply) -> &mut Self {
+        let (ticket, _) = self.last_question().expect("a question was asked");
+        self.send(Msg::Answer(ticket, Box::new(reply)))
     }
 }
 

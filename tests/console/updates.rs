@@ -1,14 +1,18 @@
 //! What is read when, what counts as stale, and that nothing makes `update` panic.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
+use statetop::console::asking::Reply;
 use statetop::console::effect::{Effect, Lane};
 use statetop::console::msg::{Key, Mouse, Msg, Outcome, Size, Ticket};
 use statetop::console::reading::Counting;
 use statetop::console::state::{Freshness, Settings};
-use statetop::reader::Depth;
+use statetop::reader::{Depth, KeysRequest, Weighing};
 use statetop::task::Progress;
-use statetop::units::{BatchId, UnixMillis};
+use statetop::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 
+use crate::rows_support::*;
 use crate::support::*;
 
 fn reads(console: &Console) -> Vec<Depth> {
@@ -178,7 +182,7 @@ fn answers_to_reads_that_were_given_up_are_ignored() {
 
 fn any_key() -> impl Strategy<Value = Key> {
     prop_oneof![
-        8 => prop::sample::select("?q12/ xrMlhjkgGoO[]sSmL37>-k".chars().collect::<Vec<_>>())
+        8 => prop::sample::select("?q1234/ xrMlhjkgGoO[]sSmL37>-kbBwvadfhc,.t0n".chars().collect::<Vec<_>>())
             .prop_map(Key::Char),
         1 => any::<char>().prop_map(Key::Char),
         4 => prop::sample::select(vec![
@@ -207,6 +211,31 @@ fn any_stores() -> impl Strategy<Value = Vec<Store>> {
     })
 }
 
+fn any_reply() -> impl Strategy<Value = Reply> {
+    let request = |partition: Option<u32>| KeysRequest {
+        batch: None,
+        operator: Some(OperatorId(0)),
+        store: None,
+        by: Vec::new(),
+        top: 10,
+        weigh: Weighing::Rows,
+        partition: partition.map(PartitionId),
+        memory: Bytes(1_000_000),
+    };
+    let plan = basis();
+    prop_oneof![
+        2 => prop::option::of(0..300_u32)
+            .prop_map(move |id| Reply::Keys(Arc::new(keys_report(&request(id))))),
+        2 => (0..20_u64, any::<bool>()).prop_map(|(number, more)| page(rows(number), more)),
+        1 => Just(page(mixed_rows(), false)),
+        1 => Just(Reply::History(Arc::new(history()))),
+        2 => Just(plan),
+        1 => Just(Reply::Refused("no\u{1b}[31m\nsuch".to_owned())),
+        1 => Just(Reply::Failed("gone\u{9b}".to_owned())),
+        1 => Just(Reply::Cancelled),
+    ]
+}
+
 fn any_msg() -> impl Strategy<Value = Msg> {
     let tickets = (0..20_u64).prop_map(Ticket);
     let depth = prop::sample::select(vec![Depth::Logs, Depth::Snapshot, Depth::Exact]);
@@ -229,8 +258,10 @@ fn any_msg() -> impl Strategy<Value = Msg> {
         1 => (tickets.clone(), any::<(u64, u64, u64)>()).prop_map(|(ticket, (done, total, rows))| {
             Msg::Progress(ticket, Progress { done, total, rows, ..Progress::default() })
         }),
-        6 => (tickets, outcome)
+        6 => (tickets.clone(), outcome)
             .prop_map(|(ticket, outcome)| Msg::Read(ticket, Box::new(outcome))),
+        6 => (tickets, any_reply())
+            .prop_map(|(ticket, reply)| Msg::Answer(ticket, Box::new(reply))),
     ]
 }
 

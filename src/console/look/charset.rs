@@ -26,6 +26,14 @@ pub struct Symbols {
     pub over: &'static str,
     /// Change.
     pub delta: &'static str,
+    /// More or less by.
+    pub give_or_take: &'static str,
+    /// From one to another.
+    pub arrow: &'static str,
+    /// One of the characters that are hidden.
+    pub hidden: &'static str,
+    /// A point of a curve.
+    pub point: &'static str,
     /// Horizontal line.
     pub line: &'static str,
     /// Vertical line.
@@ -47,6 +55,10 @@ const UTF8: Symbols = Symbols {
     times: "×",
     over: "÷",
     delta: "Δ",
+    give_or_take: "±",
+    arrow: "→",
+    hidden: "•",
+    point: "·",
     line: "─",
     wall: "│",
     corners: ["┌", "┐", "└", "┘"],
@@ -61,6 +73,10 @@ const ASCII: Symbols = Symbols {
     times: "x",
     over: "/",
     delta: "+/-",
+    give_or_take: "+-",
+    arrow: "->",
+    hidden: "*",
+    point: ".",
     line: "-",
     wall: "|",
     corners: ["+", "+", "+", "+"],

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
+use super::super::asking::{Question, Reply};
 use super::super::effect::Lane;
 use super::super::msg::{Msg, Outcome, Ticket};
-use super::Incoming;
+use super::{Incoming, answers};
 use crate::reader::{Observe, ReadError, Request};
 use crate::task::{Cancel, Progress};
 
@@ -23,8 +24,14 @@ const PROGRESS: Duration = Duration::from_millis(100);
 
 struct Job {
     ticket: Ticket,
-    request: Request,
+    work: Work,
     cancel: Cancel,
+}
+
+/// What a lane can do.
+enum Work {
+    Read(Request),
+    Answer(Box<Question>),
 }
 
 /// A lane's thread, seen from the loop.
@@ -33,10 +40,20 @@ struct Handle {
     running: Cancel,
 }
 
+impl Handle {
+    fn start(&mut self, ticket: Ticket, work: Work) {
+        self.running = Cancel::default();
+        let job = Job { ticket, work, cancel: self.running.clone() };
+        // The thread lives as long as the handle: sending cannot fail.
+        let _ = self.jobs.send(job);
+    }
+}
+
 /// The lanes of a console.
 pub struct Lanes {
     quick: Handle,
     exact: Handle,
+    questions: Handle,
 }
 
 impl Lanes {
@@ -53,16 +70,13 @@ impl Lanes {
             Ok(Handle { jobs, running: Cancel::default() })
         };
         let quick = lane("quick reads", Arc::clone(&source))?;
-        Ok(Self { quick, exact: lane("exact counts", source)? })
+        let exact = lane("exact counts", Arc::clone(&source))?;
+        Ok(Self { quick, exact, questions: lane("questions", source)? })
     }
 
     /// Begins a read.
     pub fn start(&mut self, lane: Lane, ticket: Ticket, request: Request) {
-        let handle = self.handle(lane);
-        handle.running = Cancel::default();
-        let job = Job { ticket, request, cancel: handle.running.clone() };
-        // The thread lives as long as the handle: sending cannot fail.
-        let _ = handle.jobs.send(job);
+        self.handle(lane).start(ticket, Work::Read(request));
     }
 
     /// Gives up what a lane reads.
@@ -70,10 +84,21 @@ impl Lanes {
         self.handle(lane).running.cancel();
     }
 
+    /// Asks a question.
+    pub fn ask(&mut self, ticket: Ticket, question: Box<Question>) {
+        self.questions.start(ticket, Work::Answer(question));
+    }
+
+    /// Gives up what is being asked.
+    pub fn stop_asking(&mut self) {
+        self.questions.running.cancel();
+    }
+
     /// Gives up everything.
     pub fn cancel_all(&mut self) {
         self.cancel(Lane::Quick);
         self.cancel(Lane::Exact);
+        self.stop_asking();
     }
 
     fn handle(&mut self, lane: Lane) -> &mut Handle {
@@ -85,29 +110,39 @@ impl Lanes {
 }
 
 fn work(source: &dyn Observe, queue: &Receiver<Job>, sender: &Sender<Incoming>) {
+    // Nobody listens once the console is gone.
+    let answer = |msg: Msg| drop(sender.send(Incoming::Msg(msg)));
     for mut job in queue {
         for newer in queue.try_iter() {
-            answer(sender, job.ticket, Outcome::Cancelled);
+            answer(job.given_up());
             job = newer;
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(source, &job, sender)));
-        let outcome = outcome.unwrap_or_else(|_| {
-            Outcome::Failed(
-                "the reader failed in a way it should not: please report this".to_owned(),
-            )
-        });
-        answer(sender, job.ticket, outcome);
+        let done = catch_unwind(AssertUnwindSafe(|| run(source, &job, sender)));
+        answer(done.unwrap_or_else(|_| job.failed()));
     }
 }
 
-fn answer(sender: &Sender<Incoming>, ticket: Ticket, outcome: Outcome) {
-    // Nobody listens once the console is gone.
-    let _ = sender.send(Incoming::Msg(Msg::Read(ticket, Box::new(outcome))));
+impl Job {
+    fn given_up(&self) -> Msg {
+        self.answer(Outcome::Cancelled, Reply::Cancelled)
+    }
+
+    fn failed(&self) -> Msg {
+        let why = "the reader failed in a way it should not: please report this";
+        self.answer(Outcome::Failed(why.to_owned()), Reply::Failed(why.to_owned()))
+    }
+
+    fn answer(&self, outcome: Outcome, reply: Reply) -> Msg {
+        match self.work {
+            Work::Read(_) => Msg::Read(self.ticket, Box::new(outcome)),
+            Work::Answer(_) => Msg::Answer(self.ticket, Box::new(reply)),
+        }
+    }
 }
 
-fn read(source: &dyn Observe, job: &Job, sender: &Sender<Incoming>) -> Outcome {
+fn run(source: &dyn Observe, job: &Job, sender: &Sender<Incoming>) -> Msg {
     if job.cancel.is_cancelled() {
-        return Outcome::Cancelled;
+        return job.given_up();
     }
     let last = Mutex::new(None::<Instant>);
     let tell = |progress: Progress| {
@@ -115,12 +150,25 @@ fn read(source: &dyn Observe, job: &Job, sender: &Sender<Incoming>) -> Outcome {
         let Ok(mut last) = last.try_lock() else { return };
         if last.is_none_or(|at| at.elapsed() >= PROGRESS) {
             *last = Some(Instant::now());
-            let _ = sender.try_send(Incoming::Msg(Msg::Progress(job.ticket, progress)));
+            let msg = match job.work {
+                Work::Read(_) => Msg::Progress(job.ticket, progress),
+                Work::Answer(_) => Msg::Asking(job.ticket, progress),
+            };
+            let _ = sender.try_send(Incoming::Msg(msg));
         }
     };
-    match source.observe(&job.request, &job.cancel, &tell) {
-        Ok(observation) => Outcome::Done(observation),
-        Err(ReadError::Cancelled(_)) => Outcome::Cancelled,
-        Err(error) => Outcome::Failed(error.to_string()),
+    match &job.work {
+        Work::Read(request) => {
+            let outcome = match source.observe(request, &job.cancel, &tell) {
+                Ok(observation) => Outcome::Done(observation),
+                Err(ReadError::Cancelled(_)) => Outcome::Cancelled,
+                Err(error) => Outcome::Failed(error.to_string()),
+            };
+            Msg::Read(job.ticket, Box::new(outcome))
+        }
+        Work::Answer(question) => {
+            let reply = answers::answer(source, question, &job.cancel, &tell);
+            Msg::Answer(job.ticket, Box::new(reply))
+        }
     }
 }

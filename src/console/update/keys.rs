@@ -13,7 +13,8 @@ use super::super::msg::Key;
 use super::super::overlay;
 use super::super::reading::Counting;
 use super::super::state::{Direction, Focus, Hold, Item, Overlay, Screen, SortBy, State, Subject};
-use super::{choose_store, pump, shown_data_changed};
+use super::{asks, choose_store, prompt, pump, screens, shown_data_changed};
+use crate::report::Reveal;
 use crate::units::PartitionId;
 
 /// The longest filter that is kept.
@@ -24,6 +25,10 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Effect> {
     state.notice = None;
     if key == Key::Interrupt {
         return vec![Effect::Exit(ConsoleExit::Quit)];
+    }
+    if state.prompt.is_some() {
+        prompt::press(state, key);
+        return Vec::new();
     }
     if state.typing {
         type_key(state, key);
@@ -37,9 +42,10 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Effect> {
 
 /// A key goes into the filter.
 fn type_key(state: &mut State, key: Key) {
-    let filter = match state.screen {
-        Screen::Overview => &mut state.overview.filter,
-        Screen::Partitions => &mut state.partitions.filter,
+    let screen = state.screen;
+    let Some(filter) = state.filter_mut() else {
+        state.typing = false;
+        return;
     };
     match key {
         Key::Char(c) if filter.chars().count() < LONGEST_FILTER && !c.is_control() => {
@@ -47,8 +53,10 @@ fn type_key(state: &mut State, key: Key) {
         }
         Key::Backspace if filter.pop().is_none() => state.typing = false,
         Key::Enter => {
+            let understood =
+                screen != Screen::Partitions || PartitionFilter::parse(filter).is_some();
             state.typing = false;
-            if state.screen == Screen::Partitions && PartitionFilter::parse(filter).is_none() {
+            if !understood {
                 state.notice = Some(format!(
                     "{:?} is not a filter, everything is shown; try {PARTITION_FILTERS}",
                     state.partitions.filter
@@ -85,8 +93,22 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => toggle_help(state),
         Action::Screen(number) => {
             let screen = Screen::ALL.get(usize::from(number).saturating_sub(1));
-            state.screen = screen.copied().unwrap_or(state.screen);
+            if let Some(screen) = screen.copied().filter(|screen| *screen != state.screen) {
+                screens::go(state, screen);
+            }
         }
+        Action::Reveal => {
+            state.reveal = match state.reveal {
+                Reveal::Masked => Reveal::Shown,
+                Reveal::Shown => Reveal::Masked,
+            };
+        }
+        Action::Details => {
+            if let Some(id) = state.partitions.selected {
+                state.overlay = Some(Overlay { subject: Subject::Partition(id), scroll: 0 });
+            }
+        }
+        Action::Rows => screens::rows_of_partition(state),
         Action::Filter => state.typing = true,
         Action::Pause => toggle_pause(state),
         Action::Open => open(state),
@@ -100,6 +122,9 @@ fn move_or_change(state: &mut State, action: Action) {
         (Some(_), _) => scroll(state, action),
         (None, Screen::Overview) => move_in_overview(state, action),
         (None, Screen::Partitions) => on_partitions(state, action),
+        (None, Screen::Keys) => screens::on_keys(state, action),
+        (None, Screen::Rows) => screens::on_rows(state, action),
+        (None, Screen::WhatIf) => screens::on_what_if(state, action),
     }
 }
 
@@ -107,17 +132,15 @@ fn quit(state: &mut State) -> Vec<Effect> {
     if state.overlay.take().is_some() {
         return Vec::new();
     }
-    match state.screen {
-        Screen::Overview => vec![Effect::Exit(ConsoleExit::Quit)],
-        Screen::Partitions => {
-            state.screen = Screen::Overview;
-            Vec::new()
-        }
-    }
+    if screens::leave(state) { Vec::new() } else { vec![Effect::Exit(ConsoleExit::Quit)] }
 }
 
 /// One level up: what was opened last closes first.
 fn back(state: &mut State) -> Vec<Effect> {
+    if asks::is_ours(state) && state.asking.asked().is_some_and(|asked| !asked.stopping) {
+        state.notice = Some("stopping: what was read until now will be shown".to_owned());
+        return state.asking.stop();
+    }
     if state.overlay.take().is_some() {
         return Vec::new();
     }
@@ -127,22 +150,17 @@ fn back(state: &mut State) -> Vec<Effect> {
         effects.extend(pump(state));
         return effects;
     }
-    let filter = match state.screen {
-        Screen::Overview => &mut state.overview.filter,
-        Screen::Partitions => &mut state.partitions.filter,
-    };
-    if !filter.is_empty() {
+    if let Some(filter) = state.filter_mut().filter(|filter| !filter.is_empty()) {
         filter.clear();
         state.refresh_order();
-    } else if state.screen == Screen::Partitions {
-        state.screen = Screen::Overview;
-    } else {
+    } else if !screens::leave(state) {
         state.notice = Some("this is the top: q quits".to_owned());
     }
     Vec::new()
 }
 
 fn reload(state: &mut State) -> Vec<Effect> {
+    asks::again(state);
     let mut effects = state.reading.reload();
     effects.extend(pump(state));
     effects
@@ -182,18 +200,17 @@ fn open(state: &mut State) {
         Screen::Overview => match state.selected_item() {
             Some(Item::Store(key)) => {
                 choose_store(state, key);
-                state.screen = Screen::Partitions;
+                screens::go(state, Screen::Partitions);
             }
             Some(Item::Finding(key)) => {
                 state.overlay = Some(Overlay { subject: Subject::Finding(key), scroll: 0 });
             }
             None => {}
         },
-        Screen::Partitions => {
-            if let Some(id) = state.partitions.selected {
-                state.overlay = Some(Overlay { subject: Subject::Partition(id), scroll: 0 });
-            }
-        }
+        Screen::Partitions => screens::keys_of_partition(state),
+        Screen::Keys => screens::on_keys(state, Action::Open),
+        Screen::Rows => screens::on_rows(state, Action::Open),
+        Screen::WhatIf => screens::on_what_if(state, Action::Open),
     }
 }
 
@@ -206,7 +223,7 @@ fn scroll(state: &mut State, action: Action) {
 }
 
 /// The place after a move in a list of `length`, which ends at its ends.
-fn stepped(at: usize, length: usize, page: usize, action: Action) -> usize {
+pub(super) fn stepped(at: usize, length: usize, page: usize, action: Action) -> usize {
     let last = length.saturating_sub(1);
     let to = match action {
         Action::Up => at.saturating_sub(1),

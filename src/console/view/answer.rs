@@ -31,6 +31,14 @@ pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
             Some(store) => spread(store, state.partitions.metric, symbols),
             None => stateless(data),
         },
+        Screen::Keys | Screen::Rows | Screen::WhatIf
+            if !data.inspect().stateful || state.operator().is_none() =>
+        {
+            stateless(data)
+        }
+        Screen::Keys => super::hot_keys::answer(state, symbols),
+        Screen::Rows => super::rows::answer(state, symbols),
+        Screen::WhatIf => super::what_if::answer(state, symbols),
     };
     Row::of(" ", Role::Text).joined(answer)
 }

@@ -8,6 +8,9 @@ use super::super::text::{Row, width};
 
 /// The bottom line.
 pub(super) fn row(state: &State, symbols: &Symbols, columns: usize) -> Row {
+    if let Some(prompt) = &state.prompt {
+        return super::prompt::row(prompt, columns, symbols);
+    }
     if state.typing {
         return typing(state);
     }
@@ -21,6 +24,9 @@ fn typing(state: &State) -> Row {
     let hint = match state.screen {
         Screen::Overview => "operator, store or finding",
         Screen::Partitions => PARTITION_FILTERS,
+        Screen::Keys => "part of a key",
+        Screen::Rows => "part of a row",
+        Screen::WhatIf => "",
     };
     Row::of(" /", Role::Key)
         .with(state.filter(), Role::Input)

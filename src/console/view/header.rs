@@ -4,6 +4,8 @@ use super::super::format;
 use super::super::look::{Role, Symbols};
 use super::super::state::{Freshness, Screen, State};
 use super::super::text::{Row, cut_middle, spread};
+use crate::report::Reveal;
+use crate::units::{OperatorId, PartitionId};
 
 /// The least columns that a target can be told by.
 const LEAST_TARGET: usize = 10;
@@ -23,20 +25,48 @@ fn left(state: &State, symbols: &Symbols, room: usize) -> Row {
         let name = cut_middle(&state.settings.target, columns, symbols.ellipsis);
         Row::of(" ", Role::Text).with(name, Role::Title)
     };
-    let store = state.store().filter(|_| state.screen == Screen::Partitions);
-    let Some(store) = store else { return target(room.saturating_sub(1)) };
-    let operator = format!(" > op {}", store.key.operator);
-    let place = |name: &str| {
-        Row::of(format!("{operator}{name}"), Role::Muted)
-            .with(" > ", Role::Muted)
-            .with(&store.key.store, Role::Strong)
+    let Some((operator, parts)) = place(state) else { return target(room.saturating_sub(1)) };
+    let words = |name: &str| {
+        let mut row = Row::of(format!(" > op {operator}{name}"), Role::Muted);
+        for part in &parts {
+            row.push(" > ", Role::Muted);
+            row.push(part, Role::Strong);
+        }
+        row
     };
-    // The store is what one needs to know here: the operator's name goes first, then the
+    // The last part is what one needs to know here: the operator's name goes first, then the
     // target gives way.
-    let full = place(&format!(" {}", store.operator_name));
-    let place = if full.width() + LEAST_TARGET < room { full } else { place("") };
+    let stores = state.data().map_or(&[][..], |data| &data.stores);
+    let name = stores.iter().find(|store| store.key.operator == operator);
+    let full = words(&name.map_or_else(String::new, |store| format!(" {}", store.operator_name)));
+    let place = if full.width() + LEAST_TARGET < room { full } else { words("") };
     let left = room.saturating_sub(place.width() + 1);
     if left < LEAST_TARGET { place } else { target(left).joined(place) }
+}
+
+/// The operator that a screen is about, and what of it.
+fn place(state: &State) -> Option<(OperatorId, Vec<String>)> {
+    let partition = |id: &PartitionId| format!("partition {id}");
+    match state.screen {
+        Screen::Overview => None,
+        Screen::Partitions => {
+            let key = &state.store()?.key;
+            Some((key.operator, vec![key.store.clone()]))
+        }
+        // What there is no room for is cut off at the end: the store, which the screen tells too.
+        Screen::Keys => {
+            let scope = state.hot_keys.scope.as_ref()?;
+            let parts = scope.partition.as_ref().map(partition).into_iter();
+            Some((scope.operator, parts.chain(scope.store.clone()).collect()))
+        }
+        Screen::Rows => {
+            let scope = state.rows.scope.as_ref()?;
+            let key = scope.key.as_ref().map(|_| "one key".to_owned());
+            let parts = scope.partition.as_ref().map(partition).into_iter().chain(key);
+            Some((scope.operator, parts.chain(scope.store.clone()).collect()))
+        }
+        Screen::WhatIf => Some((state.what_if.operator?, Vec::new())),
+    }
 }
 
 fn right(state: &State, columns: usize) -> Row {
@@ -48,6 +78,12 @@ fn right(state: &State, columns: usize) -> Row {
         Freshness::Paused => ("PAUSED", Role::Paused),
         Freshness::Stale(_) => ("STALE", Role::Stale),
     };
+    if matches!(state.screen, Screen::Keys | Screen::Rows | Screen::WhatIf) {
+        match state.reveal {
+            Reveal::Masked => row.push("  MASKED", Role::Muted),
+            Reveal::Shown => row.push("  REVEALED", Role::Warning),
+        }
+    }
     row.push("  ", Role::Text);
     match role {
         Role::Live => row.push(word, role),

@@ -140,7 +140,7 @@ fn title(view: &PartitionsState, grid: &Grid, focused: bool) -> Row {
 }
 
 /// The values that the four marks stand for.
-fn legend(scale: &HeatScale, metric: Metric, symbols: &Symbols) -> Row {
+pub(super) fn legend(scale: &HeatScale, metric: Metric, symbols: &Symbols) -> Row {
     let value = |value: u64| match metric {
         Metric::Rows => format::compact(value),
         Metric::Bytes => format::bytes(crate::units::Bytes(value)),

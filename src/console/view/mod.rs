@@ -12,20 +12,27 @@
 //! terminal), then puts them in their places.
 
 mod answer;
+mod asked;
 mod bar;
 mod columns;
+mod curve;
 mod header;
+mod hot_keys;
 mod map;
 mod overview;
 mod partitions;
+mod prompt;
+mod rows;
 mod side;
 mod stores;
 mod table;
 mod tabs;
+mod what_if;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::format;
 use super::geometry::{self, Chrome, MIN_HEIGHT, MIN_WIDTH};
 use super::look::{Look, Role};
 use super::msg::Size;
@@ -34,6 +41,9 @@ use super::paint::Canvas;
 use super::state::{Freshness, Screen, State};
 use super::text::{Row, wrap};
 
+use crate::units::BatchId;
+
+pub(super) use rows::{full as full_row, whereabouts};
 pub(super) use tabs::tab_at;
 
 /// Draws the whole screen.
@@ -49,9 +59,10 @@ pub fn draw(state: &State, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.tabs, &tabs::row(state, symbols, columns));
     canvas.row(chrome.answer, &answer::row(state, symbols));
     body(&mut canvas, state, chrome);
-    if let Some(content) = overlay::content(state) {
+    if let Some(content) = overlay::content(state, symbols) {
         window(&mut canvas, state, &content);
     }
+    prompt::draw_error(&mut canvas, state, chrome);
     canvas.row(chrome.bar, &bar::row(state, symbols, columns));
 }
 
@@ -66,10 +77,39 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
             match state.screen {
                 Screen::Overview => overview::draw(canvas, state, chrome),
                 Screen::Partitions => partitions::draw(canvas, state),
+                Screen::Keys | Screen::Rows | Screen::WhatIf if is_stateless(state) => {
+                    let why = "This query keeps no state: there are no keys and no rows.";
+                    message(canvas, chrome.body, &[why, "", "1 goes back to the overview."]);
+                }
+                Screen::Keys | Screen::Rows | Screen::WhatIf if state.operator().is_none() => {
+                    let why = "No store was found: no batch has committed state yet.";
+                    message(canvas, chrome.body, &[why, "", "1 goes back to the overview."]);
+                }
+                Screen::Keys => hot_keys::draw(canvas, state),
+                Screen::Rows => rows::draw(canvas, state),
+                Screen::WhatIf => what_if::draw(canvas, state),
             }
             if matches!(freshness, Freshness::Stale(_)) {
                 canvas.lay_over(chrome.body, Role::Dimmed);
             }
+        }
+    }
+}
+
+fn is_stateless(state: &State) -> bool {
+    state.data().is_some_and(|data| !data.inspect().stateful)
+}
+
+/// The batch that was read for a screen, and how many are newer.
+fn batch_read(state: &State, read: Option<BatchId>) -> Row {
+    let Some(read) = read else { return Row::new() };
+    let newest = state.data().and_then(super::data::Data::batch).unwrap_or(read);
+    match newest.0.checked_sub(read.0) {
+        None | Some(0) => Row::of(format!(" batch {read}"), Role::Muted),
+        Some(newer) => {
+            Row::of(format!(" batch {read}; {} newer: ", format::count(newer)), Role::Muted)
+                .with("r", Role::Key)
+                .with(" reads again", Role::Muted)
         }
     }
 }

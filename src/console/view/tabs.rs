@@ -1,38 +1,61 @@
 //! The second line: the screens, and what is going on.
 
 use super::super::format;
-use super::super::look::{Role, Symbols};
+use super::super::look::{Charset, Role, Symbols};
 use super::super::reading::Counting;
 use super::super::state::{Freshness, Screen, State};
 use super::super::text::{Row, spread, width};
 use crate::reader::Depth;
 
-/// The tabs line.
+/// How the screens that are not shown are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Full,
+    /// By their numbers only.
+    Short,
+}
+
+/// The tabs line. What goes on needs room more than the names of other screens do.
 pub(super) fn row(state: &State, symbols: &Symbols, columns: usize) -> Row {
-    let tabs = tabs(state.screen);
+    let going_on = going_on(state, symbols);
+    let tabs = tabs(state.screen, names(state, going_on.width(), columns));
     let room = columns.saturating_sub(tabs.width() + 2);
-    let going_on = going_on(state).cut(room, symbols.ellipsis);
-    spread(tabs, going_on, columns, symbols.ellipsis)
+    spread(tabs, going_on.cut(room, symbols.ellipsis), columns, symbols.ellipsis)
 }
 
-fn label(number: usize, screen: Screen) -> String {
-    format!(" {number} {} ", screen.title())
+fn names(state: &State, going_on: usize, columns: usize) -> Names {
+    let full = tabs(state.screen, Names::Full).width();
+    let gap = if going_on > 0 { 2 } else { 0 };
+    if full + gap + going_on <= columns { Names::Full } else { Names::Short }
 }
 
-fn tabs(shown: Screen) -> Row {
+fn label(number: usize, screen: Screen, shown: Screen, names: Names) -> String {
+    match (screen, names) {
+        // Rows have no number.
+        (Screen::Rows, _) if shown == Screen::Rows => format!(" {} ", screen.title()),
+        (Screen::Rows, _) => String::new(),
+        (_, Names::Short) if screen != shown => format!(" {number} "),
+        _ => format!(" {number} {} ", screen.title()),
+    }
+}
+
+fn tabs(shown: Screen, names: Names) -> Row {
     let mut row = Row::new();
     for (number, screen) in (1..).zip(Screen::ALL) {
         let role = if screen == shown { Role::TabActive } else { Role::Tab };
-        row.push(label(number, screen), role);
+        row.push(label(number, screen, shown, names), role);
     }
     row
 }
 
 /// The screen whose tab is at a column.
-pub(in crate::console) fn tab_at(x: u16) -> Option<Screen> {
+pub(in crate::console) fn tab_at(state: &State, x: u16) -> Option<Screen> {
+    let symbols = Charset::Utf8.symbols();
+    let going_on = going_on(state, symbols).width();
+    let names = names(state, going_on, usize::from(state.size.width));
     let mut end = 0;
     for (number, screen) in (1..).zip(Screen::ALL) {
-        end += width(&label(number, screen));
+        end += width(&label(number, screen, state.screen, names));
         if usize::from(x) < end {
             return Some(screen);
         }
@@ -41,7 +64,7 @@ pub(in crate::console) fn tab_at(x: u16) -> Option<Screen> {
 }
 
 /// Held, counting or not read: the one thing that matters most.
-fn going_on(state: &State) -> Row {
+fn going_on(state: &State, symbols: &Symbols) -> Row {
     if let Some(hold) = &state.hold {
         let newer = match hold.newer {
             0 => "nothing newer yet".to_owned(),
@@ -52,6 +75,9 @@ fn going_on(state: &State) -> Row {
         return Row::of(format!(" space resumes; {newer}; since {at} "), Role::Paused);
     }
     if let Some(row) = counting(state) {
+        return row;
+    }
+    if let Some(row) = super::asked::short(state, symbols) {
         return row;
     }
     if matches!(state.freshness(), Freshness::Stale(_)) {

@@ -3,13 +3,15 @@
 use std::ops::ControlFlow;
 
 use super::visit::RowVisit;
-use super::{FamilyChoice, RowsRequest, StateRow};
+use super::{FamilyChoice, KeyPin, RowsRequest, StateRow};
 use crate::reader::ReadError;
 use crate::reader::checks::Checks;
+use crate::reader::keyed::columns_named;
 use crate::reader::opened::Opened;
+use crate::reader::pin::Pin;
 use crate::state::families::Mapping;
 use crate::state::fault::StateFault;
-use crate::state::grouping::Grouping;
+use crate::state::grouping::{Grouping, GroupingColumn};
 use crate::state::hash::SEED;
 use crate::state::reading::{FamilyReading, Positions, StoreReading};
 use crate::state::row::filter::{Filter, FilterError, Parsed};
@@ -41,6 +43,8 @@ struct Choice {
     /// Its position among the store's families.
     family: String,
     condition: Condition,
+    /// The columns of the key that is asked for.
+    pin: Option<Vec<GroupingColumn>>,
 }
 
 /// What is to be read, worked out before any partition is opened.
@@ -50,6 +54,7 @@ pub(in crate::reader) struct Selection<'a> {
     families: &'a FamilyChoice,
     partitions: Vec<PartitionId>,
     has_condition: bool,
+    key: Option<&'a KeyPin>,
 }
 
 impl<'a> Selection<'a> {
@@ -64,9 +69,17 @@ impl<'a> Selection<'a> {
         for reading in &opened.stores {
             let mut choices = Vec::new();
             for family in reading.families.iter().filter(|f| is_wanted(&request.families, f)) {
+                let pin = match &request.key {
+                    None => None,
+                    Some(key) => match columns_named(family, &key.by) {
+                        Some(columns) => Some(columns),
+                        // Its keys do not have these columns, so it has no rows of that key.
+                        None => continue,
+                    },
+                };
                 match bind(request.condition.as_ref(), family) {
                     Ok(Some(condition)) => {
-                        choices.push(Choice { family: family.name.clone(), condition });
+                        choices.push(Choice { family: family.name.clone(), condition, pin });
                     }
                     Ok(None) => {}
                     Err(error) => {
@@ -77,7 +90,8 @@ impl<'a> Selection<'a> {
                 }
             }
             // Without a schema every row is shown as it is; nothing can be compared.
-            if !choices.is_empty() || (reading.families.is_empty() && request.condition.is_none()) {
+            let asked = request.condition.is_some() || request.key.is_some();
+            if !choices.is_empty() || (reading.families.is_empty() && !asked) {
                 stores.push((reading, choices));
             }
         }
@@ -92,13 +106,15 @@ impl<'a> Selection<'a> {
                 opened.check_partition(partition)?;
                 vec![partition]
             }
-            None => match pinned(&stores, opened.partitions) {
-                Some(partition) => vec![partition],
-                None => (0..opened.partitions).map(PartitionId).collect(),
+            None => match (pinned(&stores, opened.partitions), &request.key) {
+                (Some(partition), _) => vec![partition],
+                (None, Some(key)) if !key.partitions.is_empty() => key.partitions.clone(),
+                (None, _) => (0..opened.partitions).map(PartitionId).collect(),
             },
         };
-        let has_condition = request.condition.is_some();
-        Ok(Self { opened, stores, families: &request.families, partitions, has_condition })
+        let has_condition = request.condition.is_some() || request.key.is_some();
+        let (families, key) = (&request.families, request.key.as_ref());
+        Ok(Self { opened, stores, families, partitions, has_condition, key })
     }
 
     /// The stores and partitions that are read, in order.
@@ -134,6 +150,17 @@ impl<'a> Selection<'a> {
         Some(&choice.condition)
     }
 
+    /// What tells whether a family's rows are of the key that is asked for; `None` when none is.
+    pub(in crate::reader) fn pin(&self, reading: &StoreReading, name: &str) -> Option<Pin<'_>> {
+        let key = self.key?;
+        let mut stores = self.stores.iter();
+        let (_, choices) = stores.find(|(of, _)| {
+            of.store.operator == reading.store.operator && of.store.name == reading.store.name
+        })?;
+        let choice = choices.iter().find(|choice| choice.family == name)?;
+        Some(Pin::new(choice.pin.as_deref()?, &key.key))
+    }
+
     /// Passes the rows of one partition of one store to `emit`, until it breaks.
     pub(in crate::reader) fn read(
         &self,
@@ -146,6 +173,7 @@ impl<'a> Selection<'a> {
             reading,
             positions: Positions::new(reading, &Mapping::new()),
             chosen: Vec::new(),
+            pins: Vec::new(),
             checks: Checks::new(partition, self.opened.partitions),
             partition,
             not_compared: 0,

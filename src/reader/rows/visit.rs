@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::selection::{Condition, Selection};
 use super::{Half, StateRow, Whereabouts};
 use crate::reader::checks::Checks;
+use crate::reader::pin::Pin;
 use crate::state::families::Mapping;
 use crate::state::reading::{Positions, StoreReading};
 use crate::state::row::checksum::ChecksumMismatch;
@@ -21,6 +22,8 @@ pub(super) struct RowVisit<'a, 'e> {
     pub(super) positions: Positions<'a>,
     /// By position: whether the family is wanted, and what its rows are compared with.
     pub(super) chosen: Vec<Option<&'a Condition>>,
+    /// By position: the key that is asked for.
+    pub(super) pins: Vec<Option<Pin<'a>>>,
     pub(super) checks: Checks,
     pub(super) partition: PartitionId,
     pub(super) not_compared: u64,
@@ -91,7 +94,12 @@ impl Rows for RowVisit<'_, '_> {
             let (name, family) = self.positions.at(at)?;
             self.selection.wants(self.reading, name, family)
         };
-        self.chosen = all.map(choose).collect();
+        self.chosen = all.clone().map(choose).collect();
+        let pin = |at| {
+            let (_, family) = self.positions.at(at)?;
+            self.selection.pin(self.reading, &family?.name)
+        };
+        self.pins = all.map(pin).collect();
     }
 
     fn row<'v>(&mut self, stored: &[u8], value: &'v dyn Fn() -> &'v [u8]) -> ControlFlow<()> {
@@ -135,11 +143,16 @@ impl Rows for RowVisit<'_, '_> {
                 return self.odd(at, filter, as_it_is(key, reason), as_it_is(value(), reason));
             }
         };
-        let read = decoder.key_columns(key).and_then(|columns| {
-            self.checks.place(family, &columns);
-            decoder.key_of(key, columns)
-        });
-        let key = match read {
+        let columns = decoder.key_columns(key);
+        if let Ok(columns) = &columns {
+            self.checks.place(family, columns);
+        }
+        if let Some(Some(pin)) = self.pins.get_mut(position)
+            && !columns.as_ref().is_ok_and(|columns| pin.fits(columns))
+        {
+            return ControlFlow::Continue(());
+        }
+        let key = match columns.and_then(|columns| decoder.key_of(key, columns)) {
             Ok(key) => key,
             Err(why) => {
                 let value = as_it_is(value(), "its key cannot be decoded");

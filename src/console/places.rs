@@ -1,0 +1,144 @@
+//! Where things are on the screens that read rows. Like [`geometry`](super::geometry): pure
+//! functions of the terminal's size, which both `update` and the views call.
+//!
+//! ```text
+//!  keys          rows             what-if
+//!  facts         facts            200 now -> 400
+//!  table head    table head       ┌ now ────┐ ┌ at 400 ─┐  curve
+//!  table rows    table rows       │         │ │         │
+//!  detail        ─ row 3 of 40 ─  └─────────┘ └─────────┘
+//!  bar           detail           legend
+//!                bar              table
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::geometry::{Chrome, chrome};
+use super::msg::Size;
+
+/// From this height on there is room for more than the content itself.
+const ROOMY: u16 = 20;
+
+/// The parts of the keys and of the rows screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct List {
+    /// The lines every screen has.
+    pub chrome: Chrome,
+    /// What is looked at.
+    pub facts: Rect,
+    /// The table with its head.
+    pub table: Rect,
+    /// What is known about the selected line.
+    pub detail: Rect,
+}
+
+impl List {
+    /// Lines of the table on view.
+    pub fn page(&self) -> usize {
+        usize::from(self.table.height.saturating_sub(1)).max(1)
+    }
+
+    fn of(chrome: Chrome, facts: u16, detail: u16) -> Self {
+        let body = chrome.body;
+        let line = |y: u16, height: u16| Rect { y, height, ..body };
+        let table = body.height.saturating_sub(facts + detail);
+        Self {
+            chrome,
+            facts: line(body.y, facts),
+            table: line(body.y + facts, table),
+            detail: line(body.y + facts + table, detail),
+        }
+    }
+}
+
+/// The keys screen: facts and warnings above the table, the whole key below it.
+pub fn keys(size: Size) -> Option<List> {
+    let chrome = chrome(size)?;
+    let (facts, detail) = if size.height >= ROOMY { (2, 2) } else { (1, 1) };
+    Some(List::of(chrome, facts, detail))
+}
+
+/// The rows screen: the selected row in the lower half.
+pub fn rows(size: Size) -> Option<List> {
+    let chrome = chrome(size)?;
+    let detail = chrome.body.height / 2;
+    Some(List::of(chrome, 1, detail))
+}
+
+/// The parts of the what-if screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WhatIf {
+    /// The lines every screen has.
+    pub chrome: Chrome,
+    /// The counts.
+    pub counts: Rect,
+    /// The heatmap now, with its frame.
+    pub before: Rect,
+    /// The heatmap at the count in question, with its frame.
+    pub after: Rect,
+    /// max÷mean over counts.
+    pub curve: Rect,
+    /// What the marks stand for.
+    pub legend: Rect,
+    /// The numbers.
+    pub table: Rect,
+}
+
+/// Lines of the table of numbers, its head among them, that are always wanted.
+const NUMBERS: u16 = 6;
+/// The same with the consequences.
+const ALL_NUMBERS: u16 = 11;
+/// The tallest that a heatmap is drawn.
+const TALLEST: u16 = 16;
+
+/// The what-if screen.
+pub fn what_if(size: Size) -> Option<WhatIf> {
+    let chrome = chrome(size)?;
+    let body = chrome.body;
+    let roomy = size.height >= ROOMY;
+    let numbers = if roomy { ALL_NUMBERS } else { NUMBERS };
+    let legend_rows = u16::from(roomy);
+    let maps = body.height.saturating_sub(1 + legend_rows + numbers).clamp(3, TALLEST);
+    let third = body.width / 3;
+    let y = body.y + 1;
+    let map = |at: u16| Rect { x: third * at, y, width: third, height: maps };
+    let legend = Rect { y: y + maps, height: legend_rows, ..body };
+    let table =
+        Rect { y: legend.bottom(), height: body.bottom().saturating_sub(legend.bottom()), ..body };
+    Some(WhatIf {
+        chrome,
+        counts: Rect { height: 1, ..body },
+        before: map(0),
+        after: map(1),
+        curve: Rect { width: body.width - 2 * third, ..map(2) },
+        legend,
+        table,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_and_fill_the_screen() {
+        for width in [60, 80, 120, 300] {
+            for height in [15, 19, 20, 24, 40, 100] {
+                let size = Size { width, height };
+                for list in [keys(size).unwrap(), rows(size).unwrap()] {
+                    assert_eq!(list.facts.bottom(), list.table.y);
+                    assert_eq!(list.table.bottom(), list.detail.y);
+                    assert_eq!(list.detail.bottom(), list.chrome.bar.y);
+                    assert!(list.page() >= 4, "{size:?}");
+                }
+                let plan = what_if(size).unwrap();
+                assert_eq!(plan.before.right(), plan.after.x);
+                assert_eq!(plan.after.right(), plan.curve.x);
+                assert_eq!(plan.curve.right(), width);
+                assert_eq!(plan.before.bottom(), plan.legend.y);
+                assert_eq!(plan.table.bottom(), plan.chrome.bar.y);
+                assert!(plan.table.height >= NUMBERS, "{size:?} {plan:?}");
+            }
+        }
+    }
+}
