@@ -196,11 +196,13 @@ impl<'a> Facts<'a> {
         self.case.after.count()
     }
 
-    /// A key that alone is more than the bound allows a partition: its partition stays the slow
-    /// one at the present count and at every greater one.
+    /// A key that alone is more than the bound allows a partition, or that makes most of the
+    /// largest one: whatever the count, its partition stays the slow one.
     fn is_hot(&self, key: &HashWeight) -> bool {
         let rows = f64::from(key.rows);
-        rows > self.case.bound * self.mean && rows >= ROWS_TO_JUDGE
+        let too_much = rows > self.case.bound * self.mean;
+        let most = rows >= MOST * float(self.evidence.max_before);
+        (too_much || most) && rows >= ROWS_TO_JUDGE
     }
 
     fn hot_key(mut self, key: &HashWeight) -> Verdict {
