@@ -1,7 +1,7 @@
 //! From a literal to a value of its column's type.
 
 use super::ast::Literal;
-use super::time;
+use super::time::{self, Moment};
 use crate::state::row::types::DataType;
 use crate::state::row::value::Value;
 
@@ -164,16 +164,23 @@ pub(super) fn typed(literal: &Literal, data_type: &DataType) -> Result<Value<'st
             return when(time::time_of_day(text).map(Value::Time), class, text);
         }
         (Class::Timestamp, Literal::Text(text)) => {
-            let moment = time::moment(text);
-            return when(moment.map(|moment| Value::Timestamp(moment.micros)), class, text);
+            let value = moment(text, data_type).map(|Moment { micros, nanos, .. }| match nanos {
+                0 => Value::Timestamp(micros),
+                nanos => Value::TimestampNanos { micros, nanos },
+            });
+            return when(value, class, text);
         }
         (Class::TimestampNtz, Literal::Text(text)) => {
-            let moment = time::moment(text);
+            let moment = moment(text, data_type);
             if moment.is_some_and(|moment| moment.zoned) {
                 let message = "it is a timestamp_ntz, which has no zone";
                 return Err(Misfit::new(message, class.example()));
             }
-            return when(moment.map(|moment| Value::TimestampNtz(moment.micros)), class, text);
+            let value = moment.map(|Moment { micros, nanos, .. }| match nanos {
+                0 => Value::TimestampNtz(micros),
+                nanos => Value::TimestampNtzNanos { micros, nanos },
+            });
+            return when(value, class, text);
         }
         _ => None,
     };
@@ -267,6 +274,12 @@ fn exact(text: &str) -> Option<Value<'static>> {
     let scale =
         u8::try_from(shift.checked_neg()?).ok().filter(|scale| usize::from(*scale) <= DIGITS)?;
     Some(Value::Decimal { unscaled, scale })
+}
+
+/// Nothing is rounded: between two microseconds there is no timestamp of microseconds.
+fn moment(text: &str, data_type: &DataType) -> Option<Moment> {
+    let fine = matches!(data_type, DataType::TimestampNanos | DataType::TimestampNtzNanos);
+    time::moment(text).filter(|moment| fine || moment.nanos == 0)
 }
 
 /// `value`, which was made by [`typed`], as a row of this type would hold it; `None` where it

@@ -9,6 +9,8 @@ const EPOCH: Date = date(1970, 1, 1);
 pub(super) struct Moment {
     /// Microseconds since 1970-01-01T00:00:00, in UTC.
     pub(super) micros: i64,
+    /// Nanoseconds after those, 0 to 999.
+    pub(super) nanos: u16,
     /// Whether a zone was written; without one the moment is taken as UTC.
     pub(super) zoned: bool,
 }
@@ -20,9 +22,11 @@ pub(super) fn moment(text: &str) -> Option<Moment> {
     let (civil, offset) = split_offset(text)?;
     let clock: DateTime =
         if civil.len() <= 10 { civil.parse::<Date>().ok()?.into() } else { civil.parse().ok()? };
-    let micros = whole_micros(clock.duration_since(EPOCH.into()).as_nanos())?;
+    let all = clock.duration_since(EPOCH.into()).as_nanos();
+    let micros = i64::try_from(all.div_euclid(1000)).ok()?;
+    let nanos = u16::try_from(all.rem_euclid(1000)).ok()?;
     let shift = offset.unwrap_or(0).checked_mul(1_000_000)?;
-    Some(Moment { micros: micros.checked_sub(shift)?, zoned: offset.is_some() })
+    Some(Moment { micros: micros.checked_sub(shift)?, nanos, zoned: offset.is_some() })
 }
 
 /// Days since 1970-01-01 of `2026-11-01`.
@@ -39,11 +43,6 @@ pub(super) fn time_of_day(text: &str) -> Option<i64> {
     let civil = text.chars().all(|c| c.is_ascii_digit() || c == ':' || c == '.');
     let time: Time = text.parse().ok().filter(|_| civil && text.contains(':'))?;
     i64::try_from(time.duration_since(Time::midnight()).as_nanos()).ok()
-}
-
-/// Nothing is rounded: a literal between two microseconds is no timestamp.
-fn whole_micros(nanos: i128) -> Option<i64> {
-    (nanos % 1000 == 0).then(|| i64::try_from(nanos / 1000).ok()).flatten()
 }
 
 /// The date and time without zone, and the offset in seconds where there is one.
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn one_moment_in_many_hands() {
-        let zoned = Some(Moment { micros: TEN, zoned: true });
+        let zoned = Some(Moment { micros: TEN, nanos: 0, zoned: true });
         for text in [
             "2026-11-01T10:00:00Z",
             "2026-11-01T10:00:00.000000Z",
@@ -103,11 +102,11 @@ mod tests {
         ] {
             assert_eq!(moment(text), zoned, "{text}");
         }
-        let plain = Some(Moment { micros: TEN, zoned: false });
+        let plain = Some(Moment { micros: TEN, nanos: 0, zoned: false });
         for text in ["2026-11-01T10:00:00", "2026-11-01 10:00", "2026-11-01 10:00:00.0"] {
             assert_eq!(moment(text), plain, "{text}");
         }
-        let midnight = Some(Moment { micros: TEN - 36_000_000_000, zoned: false });
+        let midnight = Some(Moment { micros: TEN - 36_000_000_000, nanos: 0, zoned: false });
         assert_eq!(moment("2026-11-01"), midnight);
     }
 
@@ -118,7 +117,9 @@ mod tests {
         assert_eq!(micros("1969-12-31T23:59:59.999999Z"), Some(-1));
         // 2,932,896 days lie before 9999-12-31.
         assert_eq!(micros("9999-12-31"), Some(2_932_896 * 86_400_000_000));
-        assert_eq!(micros("1970-01-01T00:00:00.0000001Z"), None);
+        let fine = |text| moment(text).map(|moment| (moment.micros, moment.nanos));
+        assert_eq!(fine("1970-01-01T00:00:00.0000001Z"), Some((0, 100)));
+        assert_eq!(fine("1969-12-31T23:59:59.999999999"), Some((-1, 999)));
     }
 
     #[test]
