@@ -4,6 +4,8 @@
 
 #[path = "cmd/fake.rs"]
 mod fake;
+#[allow(dead_code, reason = "only the checkpoints are of interest here")]
+mod support;
 
 use std::collections::BTreeSet;
 
@@ -16,8 +18,10 @@ use statetop::report::{
 };
 use statetop::units::{Bytes, OperatorId};
 
-/// Objects whose keys or shape come from the checkpoint, not from us.
-const FOREIGN: [&str; 4] = ["conf", "offset", "key_schema", "value_schema"];
+/// Objects whose keys or shape come from the checkpoint, not from us; and the formulas, which have
+/// the names of the numbers beside them.
+const FOREIGN: [&str; 7] =
+    ["conf", "offset", "key_schema", "value_schema", "key", "value", "formulas"];
 
 /// All paths of fields in `value`, as the documentation writes them.
 fn paths(value: &Value, at: &str, into: &mut BTreeSet<String>) {
@@ -126,4 +130,69 @@ fn a_scan_is_documented() {
     let mut fields = BTreeSet::new();
     paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
     assert_eq!(documented("scan"), fields);
+}
+
+/// What the command prints of a fixture, as values of JSON; `None` where the fixture is not there.
+fn printed(fixture: &str, arguments: &[&str]) -> Option<Vec<Value>> {
+    let fixture = support::all().into_iter().find(|found| found.name == fixture)?;
+    let checkpoint = fixture.unpack();
+    let (command, options) = arguments.split_first().unwrap();
+    let mut run = assert_cmd::Command::cargo_bin("statetop").unwrap();
+    let output = run.arg(command).arg(checkpoint.target()).args(options).output().unwrap();
+    assert!([Some(0), Some(1)].contains(&output.status.code()), "{arguments:?}");
+    let values = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
+    Some(values.map(Result::unwrap).collect())
+}
+
+/// The paths in what several commands print; `None` where a fixture is not there.
+fn in_printed(runs: &[(&str, &[&str])]) -> Option<BTreeSet<String>> {
+    let mut fields = BTreeSet::new();
+    for (fixture, arguments) in runs {
+        for value in printed(fixture, arguments)? {
+            paths(&value, "", &mut fields);
+        }
+    }
+    // The documentation points to the table of inspect's findings.
+    fields.retain(|path| !path.starts_with("findings[]"));
+    Some(fields)
+}
+
+#[test]
+fn rows_are_documented() {
+    let runs: [(&str, &[&str]); 3] = [
+        ("agg-hot-windows-4.3.0", &["state", "--format", "jsonl"]),
+        ("agg-hot-windows-4.3.0", &["state", "--format", "jsonl", "--changed-in", "3"]),
+        ("broken-schema-missing-4.3.0", &["state", "--format", "jsonl"]),
+    ];
+    let Some(fields) = in_printed(&runs) else { return };
+    assert_eq!(documented("state"), fields);
+}
+
+#[test]
+fn keys_are_documented() {
+    let runs: [(&str, &[&str]); 1] = [("agg-hot-windows-4.3.0", &["keys", "--format", "json"])];
+    let Some(fields) = in_printed(&runs) else { return };
+    assert_eq!(documented("keys"), fields);
+}
+
+#[test]
+fn a_plan_is_documented() {
+    let all = ["--curve", "5,8", "--nodes", "2", "--price", "0.005", "--node-memory-cap", "1GB"];
+    let options = [&["plan", "--to", "8", "--format", "json"][..], &all].concat();
+    let Some(mut fields) = in_printed(&[("join-hot-key-4.3.0", &options)]) else { return };
+    // The documentation points to the table of skews, says once what the layouts are and once
+    // what the numbers before and after are.
+    let said_once = ["before.skew.", "after."];
+    fields.retain(|path| !said_once.iter().any(|beginning| path.starts_with(beginning)));
+    let is_number = |path: &str| path.ends_with(".before") || path.ends_with(".after");
+    fields.retain(|path| !is_number(path) || path.starts_with("consequences.instances."));
+    assert_eq!(documented("plan"), fields);
+}
+
+#[test]
+fn a_verification_is_documented() {
+    let runs: [(&str, &[&str]); 1] =
+        [("broken-sst-missing-4.3.0", &["verify", "--format", "json"])];
+    let Some(fields) = in_printed(&runs) else { return };
+    assert_eq!(documented("verify"), fields);
 }
