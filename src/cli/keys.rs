@@ -15,11 +15,20 @@ use super::table::{Align, Cell, Table};
 use super::text;
 use crate::console::Charset;
 use crate::reader::{KeysRequest, Weighing};
-use crate::report::{Grade, KeyReport, KeysReport, Known, Reveal, key_words};
+use crate::report::{Grade, KeyReport, KeysReport, Known, Reveal, key_words, value_words};
 use crate::task::Cancel;
 
 /// Cells of the longest bar.
 const BAR: u8 = 10;
+/// Blanks before each line of the table.
+const INDENT: usize = 2;
+
+/// Whether there are bars: not where the keys need the room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bars {
+    Shown,
+    Hidden,
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &KeysArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -99,7 +108,13 @@ pub(crate) fn page(report: &KeysReport, reveal: Reveal, look: Look) -> String {
     }
     if !report.keys.is_empty() {
         page.blank();
-        page.extend(table(report, reveal, look).lines(look, 2));
+        let with_bars = table(report, reveal, look, Bars::Shown);
+        let table = if with_bars.fits(look, INDENT) {
+            with_bars
+        } else {
+            table(report, reveal, look, Bars::Hidden)
+        };
+        page.extend(table.lines(look, INDENT));
         if reveal == Reveal::Masked {
             page.sentence(Role::Muted, "Values are masked; --reveal shows them.");
         }
@@ -135,6 +150,10 @@ fn headline(report: &KeysReport, reveal: Reveal, look: Look) -> String {
         Some(partition) => format!("partition {partition}"),
         None => format!("all {}", text::clean(&report.weigh)),
     };
+    let alike = report.keys.iter().all(|key| key.weight == first.weight);
+    if alike && report.keys.len() > 1 {
+        return format!("No key stands out: the heaviest has {} of {all}.", percent(first.share));
+    }
     let words = words(&first.key, reveal, look);
     let of_its_own = match (first.share_of_partition, first.partitions.as_slice()) {
         (Some(share), [partition]) if report.partition.is_none() => {
@@ -172,7 +191,7 @@ fn weight_is_its_own(report: &KeysReport) -> bool {
     report.weigh != "rows" && report.weigh != "bytes"
 }
 
-fn table(report: &KeysReport, reveal: Reveal, look: Look) -> Table {
+fn table(report: &KeysReport, reveal: Reveal, look: Look, bars: Bars) -> Table {
     let own = weight_is_its_own(report);
     let mut columns = vec![("key", Align::Left)];
     if own {
@@ -184,12 +203,15 @@ fn table(report: &KeysReport, reveal: Reveal, look: Look) -> Table {
         ("share", Align::Right),
         ("of part", Align::Right),
         ("partition", Align::Right),
-        ("", Align::Left),
     ]);
+    if bars == Bars::Shown {
+        columns.push(("", Align::Left));
+    }
     let mut table = Table::new(columns);
     let heaviest = report.keys.first().map_or(0, |key| key.weight);
     for key in &report.keys {
-        let mut row = vec![Cell::plain(&words(alone(&key.key), reveal, look))];
+        let values = in_charset(&value_words(&key.key, reveal), look);
+        let mut row = vec![Cell::plain(&values)];
         if own {
             row.push(Cell::plain(&with_error(key.weight, key.error, look)));
         }
@@ -201,8 +223,10 @@ fn table(report: &KeysReport, reveal: Reveal, look: Look) -> Table {
             Cell::plain(&percent(key.share)),
             Cell::plain(&key.share_of_partition.map_or_else(|| "-".to_owned(), percent)),
             Cell::plain(&partitions(key, look)),
-            Cell::new(Role::Bar, &look.bar(part, BAR)),
         ]);
+        if bars == Bars::Shown {
+            row.push(Cell::new(Role::Bar, &look.bar(part, BAR)));
+        }
         table.push(row);
     }
     table
@@ -210,18 +234,14 @@ fn table(report: &KeysReport, reveal: Reveal, look: Look) -> Table {
 
 /// The words of a key, in characters that the terminal has.
 pub(crate) fn words(key: &serde_json::Value, reveal: Reveal, look: Look) -> String {
-    let words = text::clean(&key_words(key, reveal)).into_owned();
+    in_charset(&key_words(key, reveal), look)
+}
+
+fn in_charset(words: &str, look: Look) -> String {
+    let words = text::clean(words).into_owned();
     match look.charset {
         Charset::Utf8 => words,
         Charset::Ascii => words.replace('…', look.ellipsis()).replace('•', "*"),
-    }
-}
-
-/// The value of a key of one column, whose name stands above the table already.
-fn alone(key: &serde_json::Value) -> &serde_json::Value {
-    match key.as_object() {
-        Some(columns) if columns.len() == 1 => columns.values().next().unwrap_or(key),
-        _ => key,
     }
 }
 

@@ -16,7 +16,7 @@ use super::table::{Align, Cell, Table};
 use super::text;
 use crate::analysis::Distribution;
 use crate::analysis::consequences::Change;
-use crate::analysis::verdict::{VerdictKind, hot_key_sentence};
+use crate::analysis::verdict::{VerdictKind, WrongKnob, hot_key_sentence};
 use crate::reader::{PlanQuestion, PlanRequest};
 use crate::report::{LayoutReport, PlanReport, Reveal};
 use crate::task::Cancel;
@@ -81,8 +81,12 @@ pub(crate) fn page(report: &PlanReport, reveal: Reveal, look: Look) -> String {
     page.push(look.paint(Role::Title, &text::clean(&report.checkpoint)));
     let batch =
         report.batch.map_or_else(|| "no committed batch".to_owned(), |b| format!("batch {b}"));
+    let how = match report.verdict.evidence.wrong_knob {
+        Some(WrongKnob::NoGroupingKey) => "",
+        _ => ", every key rehashed",
+    };
     let about = format!(
-        "{batch}, operator {} {}: from {} to {} partitions, every key rehashed",
+        "{batch}, operator {} {}: from {} to {} partitions{how}",
         report.operator,
         text::clean(&report.operator_name),
         count(u64::from(report.from)),

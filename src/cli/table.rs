@@ -68,18 +68,24 @@ impl Table {
             .collect()
     }
 
-    fn widths(&self, room: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = self
-            .columns
-            .iter()
-            .enumerate()
+    /// Whether no cell is cut.
+    pub(crate) fn fits(&self, look: Look, indent: usize) -> bool {
+        total(&self.natural_widths()) <= look.columns.saturating_sub(indent)
+    }
+
+    fn natural_widths(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        columns
             .map(|(index, (title, _))| {
                 let cells = self.rows.iter().filter_map(|row| row.get(index));
                 cells.map(|cell| text::width(&cell.text)).fold(text::width(title), usize::max)
             })
-            .collect();
-        let gaps = GAP * widths.len().saturating_sub(1);
-        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(room);
+            .collect()
+    }
+
+    fn widths(&self, room: usize) -> Vec<usize> {
+        let mut widths = self.natural_widths();
+        let mut excess = total(&widths).saturating_sub(room);
         while excess > 0 {
             let names = widths.iter_mut().zip(&self.columns);
             let widest = names
@@ -113,6 +119,11 @@ impl Table {
         }
         line
     }
+}
+
+/// Cells of a line with columns of these widths.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -154,6 +165,7 @@ mod tests {
             table().lines(narrow, 0),
             ["op  operator        rows", " 0  symmetric..  842,113", "11  dedupe             7"]
         );
+        assert!(table().fits(LOOK, 0) && !table().fits(narrow, 0));
         let hopeless = Look { columns: 5, ..LOOK };
         assert!(table().lines(hopeless, 0).iter().all(|line| !line.is_empty()));
     }

@@ -7,6 +7,8 @@
 
 use serde_json::Value;
 
+use super::window_words;
+
 /// Values shorter than this show nothing: their last character would give too much away.
 const HINT_FROM: usize = 4;
 
@@ -26,15 +28,31 @@ impl Reveal {
     }
 }
 
-/// `account_id=…7 window.start=…Z`: the columns of a key, or of any JSON object. Not cleaned
-/// for the terminal.
+/// `account_id=acct-7 window=2026-01-01T00:30..00:35`: the columns of a key, or of any JSON
+/// object. Not cleaned for the terminal.
 pub fn key_words(key: &Value, reveal: Reveal) -> String {
     let mut words = Vec::new();
     push(&mut words, "", key, reveal);
     words.join(" ")
 }
 
+/// `acct-7, 2026-01-01T00:30..00:35`: as [`key_words`] where the names of the columns stand
+/// elsewhere already.
+pub fn value_words(key: &Value, reveal: Reveal) -> String {
+    match key {
+        Value::Object(columns) if !columns.is_empty() => {
+            let words: Vec<String> =
+                columns.values().map(|value| key_words(value, reveal)).collect();
+            words.join(", ")
+        }
+        other => key_words(other, reveal),
+    }
+}
+
 fn push(words: &mut Vec<String>, name: &str, value: &Value, reveal: Reveal) {
+    if let Some(window) = window_words(value) {
+        return push(words, name, &Value::String(window), reveal);
+    }
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (field, value) in fields {
@@ -88,5 +106,21 @@ mod tests {
              big=123456"
         );
         assert_eq!(key_words(&json!("é"), Reveal::Masked), "•••");
+    }
+
+    #[test]
+    fn a_window_is_one_word() {
+        let start = "2026-11-01T10:00:00.000000Z";
+        let key = json!({
+            "account_id": "acct-7",
+            "window": {"start": start, "end": "2026-11-01T10:05:00.000000Z"},
+        });
+        assert_eq!(
+            key_words(&key, Reveal::Shown),
+            "account_id=acct-7 window=2026-11-01T10:00..10:05"
+        );
+        assert_eq!(key_words(&key, Reveal::Masked), "account_id=…7 window=…5");
+        assert_eq!(value_words(&key, Reveal::Shown), "acct-7, 2026-11-01T10:00..10:05");
+        assert_eq!(value_words(&key, Reveal::Masked), "…7, …5");
     }
 }

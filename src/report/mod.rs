@@ -12,13 +12,14 @@ mod partitions;
 mod plan;
 mod scan;
 mod verify;
+mod window;
 
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
 };
 pub use keys::{KeyOffers, KeyReport, KeysReport, Known};
-pub use mask::{Reveal, key_words};
+pub use mask::{Reveal, key_words, value_words};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
 };
@@ -28,6 +29,7 @@ pub use scan::{
     UnreadableKind,
 };
 pub use verify::{Checked, Soundness, VerifyFault, VerifyReport};
+pub use window::window_words;
 
 use serde::Serialize;
 

@@ -18,7 +18,7 @@ use super::exit::{CliError, Exit, INTERRUPTED};
 use super::look::{Paint, Role};
 use super::page::Page;
 use super::read::{Meter, reading};
-use super::surroundings::Surroundings;
+use super::surroundings::{Stream, Surroundings};
 use crate::reader::{FamilyChoice, ReadError, ReadState, RowsRequest, RowsSummary};
 pub(crate) use crate::reader::{Half, StateRow, Whereabouts};
 use crate::state::row::filter::Parsed;
@@ -90,9 +90,15 @@ fn one_by_one(
 ) -> Result<RowsSummary, CliError> {
     let look = around.look(args.color);
     let mask = if args.reveal { Mask::Shown } else { Mask::Hidden };
+    let room = match around.out_kind {
+        Stream::Terminal { .. } => Some(look.columns),
+        Stream::Pipe => None,
+    };
     let meter = Meter::new(around.err, around.err_kind);
     let mut writer = match args.format {
-        RowFormat::Table => Writer::Table(table::TableWriter::new(&mut *around.out, look, mask)),
+        RowFormat::Table => {
+            Writer::Table(table::TableWriter::new(&mut *around.out, look, mask).within(room))
+        }
         RowFormat::Jsonl => Writer::Jsonl(jsonl::Lines::default(), &mut *around.out),
         RowFormat::Csv => Writer::Csv(csv::CsvWriter::new(&mut *around.out)?),
     };

@@ -9,7 +9,8 @@ use super::jsonl::value_json;
 use super::{Half, Mask, StateRow};
 use crate::cli::look::{Look, Role};
 use crate::cli::text::{clean, cut, width};
-use crate::state::row::render::hex;
+use crate::report::window_words;
+use crate::state::row::render::{Json, hex};
 use crate::state::row::value::Value;
 
 /// Rows whose widths decide.
@@ -18,6 +19,12 @@ const MEASURED: usize = 200;
 const WIDEST: usize = 40;
 /// Bytes of a value that are looked at for a cell: more than the widest column can show.
 const LOOKED_AT: usize = 4 * WIDEST;
+/// A column is not narrower than this for the sake of a terminal's width.
+const NARROWEST: usize = 8;
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// Of a timestamp, not worth the room.
+const NO_FRACTION: &str = ".000000";
 /// What stands for data that is hidden; it says nothing of the length.
 const HIDDEN: &str = "***";
 
@@ -27,6 +34,8 @@ pub(crate) struct TableWriter<W> {
     out: W,
     look: Look,
     mask: Mask,
+    /// Cells of a line; `None` where lines may be as long as they are.
+    room: Option<usize>,
     /// Operator, store, family and headings of the rows at hand.
     block: Option<(String, Vec<String>)>,
     waiting: Vec<Vec<String>>,
@@ -36,7 +45,12 @@ pub(crate) struct TableWriter<W> {
 impl<W: Write> TableWriter<W> {
     /// A table to `out`.
     pub(crate) fn new(out: W, look: Look, mask: Mask) -> Self {
-        Self { out, look, mask, block: None, waiting: Vec::new(), widths: None }
+        Self { out, look, mask, room: None, block: None, waiting: Vec::new(), widths: None }
+    }
+
+    /// Lines that a terminal shows whole.
+    pub(crate) fn within(self, room: Option<usize>) -> Self {
+        Self { room, ..self }
     }
 
     /// Takes a row; rows of one family should come together.
@@ -70,14 +84,26 @@ impl<W: Write> TableWriter<W> {
         if self.widths.is_some() {
             return Ok(());
         }
-        let columns = heading.iter().enumerate();
-        let widths: Vec<usize> = columns
-            .map(|(index, name)| {
+        let columns = 0..heading.len();
+        let data: Vec<usize> = columns
+            .map(|index| {
                 let cells = self.waiting.iter().filter_map(|row| row.get(index));
-                cells.map(|cell| width(cell)).fold(width(name), usize::max).min(WIDEST)
+                cells.map(|cell| width(cell)).max().unwrap_or(0).min(WIDEST)
             })
             .collect();
+        let widths = heading.iter().zip(&data);
+        let widths = widths.map(|(name, data)| width(name).min(WIDEST).max(*data)).collect();
+        let widths = match self.room {
+            Some(room) => fitted(widths, &data, room),
+            None => widths,
+        };
         writeln!(self.out, "{}", self.look.paint(Role::Title, title))?;
+        let hidden = heading.get(widths.len()..).unwrap_or_default();
+        if !hidden.is_empty() {
+            let text = format!("without {}", hidden.join(", "));
+            let text = cut(&text, self.room.unwrap_or(usize::MAX), self.look.ellipsis());
+            writeln!(self.out, "{}", self.look.paint(Role::Muted, &text))?;
+        }
         line(&mut self.out, self.look, Role::Muted, heading, &widths)?;
         for cells in self.waiting.drain(..) {
             line(&mut self.out, self.look, Role::Text, &cells, &widths)?;
@@ -131,6 +157,20 @@ fn heading(row: &StateRow<'_>) -> Vec<String> {
     names
 }
 
+/// Widths that fit into a line. Names wider than their data give way first, then the widest
+/// columns; where that is not enough, the last ones are left out.
+fn fitted(mut widths: Vec<usize>, data: &[usize], room: usize) -> Vec<usize> {
+    let total = |widths: &[usize]| widths.iter().sum::<usize>() + GAP * (widths.len().max(1) - 1);
+    while total(&widths) > room && widths.len() > 1 {
+        let narrowable = widths.iter_mut().zip(data).filter(|(width, _)| **width > NARROWEST);
+        match narrowable.max_by_key(|(width, data)| (**width > **data, **width)) {
+            Some((width, _)) => *width -= 1,
+            None => _ = widths.pop(),
+        }
+    }
+    widths
+}
+
 /// A value in a cell. Of a hidden one only its being null is told.
 fn cell(value: &Value<'_>, mask: Mask) -> String {
     let text = match (value, mask) {
@@ -140,18 +180,35 @@ fn cell(value: &Value<'_>, mask: Mask) -> String {
         (Value::Binary(bytes), Mask::Shown) => {
             format!("0x{}", hex(bytes.get(..LOOKED_AT).unwrap_or(bytes)))
         }
+        (Value::Struct(..), Mask::Shown) if let Some(window) = window(value) => window,
         (_, Mask::Shown) => {
             let mut json = Vec::new();
             match value_json(value, &mut json) {
                 Ok(()) => {
                     let text = String::from_utf8_lossy(&json);
-                    text.trim_matches('"').chars().take(LOOKED_AT).collect()
+                    let text: String = text.trim_matches('"').chars().take(LOOKED_AT).collect();
+                    match value {
+                        Value::Timestamp(_) | Value::TimestampNtz(_) => {
+                            text.replacen(NO_FRACTION, "", 1)
+                        }
+                        _ => text,
+                    }
                 }
                 Err(_) => String::new(),
             }
         }
     };
     clean(&text).into_owned()
+}
+
+/// A window of time as one short thing. Only a struct of two is looked at, since others can be
+/// long.
+fn window(value: &Value<'_>) -> Option<String> {
+    let Value::Struct(_, values) = value else { return None };
+    if values.len() != 2 {
+        return None;
+    }
+    window_words(&serde_json::to_value(Json(value)).ok()?)
 }
 
 fn line(
@@ -164,7 +221,7 @@ fn line(
     let mut text = String::new();
     for (cell, width_of) in cells.iter().zip(widths) {
         let shown = cut(cell, *width_of, look.ellipsis());
-        let padding = (width_of + 2).saturating_sub(width(&shown));
+        let padding = (width_of + GAP).saturating_sub(width(&shown));
         text.push_str(&shown);
         text.extend(std::iter::repeat_n(' ', padding));
     }

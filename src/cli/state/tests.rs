@@ -117,6 +117,63 @@ fn a_table_hides_data_until_it_is_asked_for() {
 }
 
 #[test]
+fn a_table_fits_into_the_terminal() {
+    let look = Look { paint: Paint::Plain, charset: Charset::Ascii, columns: 80 };
+    let start = 1_767_225_600_000_000;
+    let half = |name: &str| Field { name: name.to_owned(), data_type: DataType::Timestamp };
+    let window = [half("start"), half("end")];
+    let (key, value) = (fields(["window", "a_column_of_a_long_name"]), fields(["x", "y"]));
+    let row = StateRow {
+        at: Whereabouts { family: "default", ..AT },
+        change: None,
+        key: Half::Decoded(Value::Struct(
+            &key,
+            vec![
+                Value::Struct(
+                    &window,
+                    vec![Value::Timestamp(start), Value::Timestamp(start + 300_000_000)],
+                ),
+                text("short"),
+            ],
+        )),
+        value: Half::Decoded(Value::Struct(
+            &value,
+            vec![Value::Timestamp(start), text("of no more than forty characters")],
+        )),
+    };
+    let lines = |room| {
+        let mut out = Vec::new();
+        let mut writer = table::TableWriter::new(&mut out, look, Mask::Shown).within(Some(room));
+        writer.write(&row).unwrap();
+        writer.finish().unwrap();
+        let page = String::from_utf8(out).unwrap();
+        page.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Names give way first: 4 + 23 + 8 + 20 + 32 and four gaps are 95.
+    assert_eq!(
+        lines(95),
+        [
+            "part  key.window               key.a_..  value.x               value.y",
+            "37    2026-01-01T00:00..00:05  short     2026-01-01T00:00:00Z  of no more than forty \
+             characters",
+        ]
+    );
+    for line in lines(60) {
+        assert!(line.len() <= 60, "{line}");
+    }
+    // 4 + 8 + 8 + 8 and three gaps are 34.
+    assert_eq!(
+        lines(34),
+        [
+            "without value.y",
+            "part  key.wi..  key.a_..  value.x",
+            "37    2026-0..  short     2026-0.."
+        ]
+    );
+    assert_eq!(lines(1).len(), 3, "one column is always there");
+}
+
+#[test]
 fn rows_past_the_measured_ones_are_written_too() {
     assert_eq!(table(Mask::Shown, 450).lines().count(), 452);
 }
