@@ -244,9 +244,7 @@ pub(super) fn basis(
         .any(|reading| reading.families.iter().any(|family| family.grouping == Grouping::Single));
     let nothing = By { stores: Vec::new(), fields: Vec::new(), whole: true };
     let by = if has_grouping_key { By::new(opened, &[], None)? } else { nothing };
-    // Without a grouping key the others are never written.
-    let used = if has_grouping_key { opened.partitions } else { opened.partitions.min(1) };
-    let partitions: Vec<PartitionId> = (0..used).map(PartitionId).collect();
+    let partitions: Vec<PartitionId> = (0..opened.partitions).map(PartitionId).collect();
     let workers = opened.storage.workers();
     let limit = DEFAULT_HASHES / workers;
     let gathered = Mutex::new((0_u64, Vec::<HashCollector>::new()));

@@ -325,10 +325,10 @@ fn verdict(state: &State, report: &PlanReport, symbols: &Symbols) -> (String, Ro
             (format!("No help: {keys} still share a partition{at}; {rows}."), Role::Warning)
         }
         VerdictKind::UniformGrowth if evidence.max_after < evidence.max_before => {
-            (format!("It helps: evenly spread and large; the largest goes {rows}."), Role::Ok)
+            (format!("It helps: the largest partition goes {rows}."), Role::Ok)
         }
         VerdictKind::UniformGrowth => {
-            (format!("No help: evenly spread and large; the largest goes {rows}."), Role::Warning)
+            (format!("No help: the largest partition goes {rows}."), Role::Warning)
         }
         VerdictKind::Balanced => (format!("Nothing to gain: largest {ratios}."), Role::Ok),
         VerdictKind::WrongKnob if evidence.wrong_knob == Some(WrongKnob::SameCount) => {
