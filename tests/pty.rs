@@ -4,6 +4,7 @@
 //! the console on a made-up source. So every way to end can be forced.
 #![cfg(unix)]
 #![allow(
+    dead_code,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use super::ReadError;
 use super::opened::Opened;
-use super::rows::{Change, Half, RowsRequest, RowsSummary, Selection, StateRow, Whereabouts};
+use super::rows::{Change, Half, RowsRequest, RowsSummary, StateRow, Whereabouts};
+use super::selection::Selection;
 use crate::state::fault::StateFault;
 use crate::state::reading::{Positions, StoreReading};
 use crate::state::replay::deleted_key;

@@ -15,6 +15,7 @@ mod pin;
 mod plan;
 mod rows;
 mod scan;
+mod selection;
 mod session;
 mod single;
 mod state;

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::ReadError;
 use super::opened::Opened;
-use super::rows::{FamilyChoice, RowsRequest, Selection};
+use super::rows::{FamilyChoice, RowsRequest};
+use super::selection::Selection;
 use super::session;
 use crate::diagnosis::{self, Finding, Severity};
 use crate::report::{Checked, InspectReport, Soundness, VerifyFault, VerifyReport};

@@ -11,9 +11,9 @@ use statetop::console::state::{Basis, curve_counts};
 use statetop::reader::{
     Change, Half, HistoryRequest, KeyChange, KeyHistory, KeysRequest, MadeUpPlan, MakeEncoder,
     OwnedHalf, OwnedRow, PlanBasis, PlanRequest, ReadError, ReadState, RowsRequest, RowsSummary,
-    StateRow, Weighing, Whereabouts,
+    StateRow, VerifyRequest, Weighing, Whereabouts,
 };
-use statetop::report::{Grade, KeyOffers, KeyReport, KeysReport, Known};
+use statetop::report::{Grade, KeyOffers, KeyReport, KeysReport, Known, VerifyReport};
 use statetop::state::row::types::{DataType, Field};
 use statetop::state::row::value::Value;
 use statetop::task::{Cancel, Progress};
@@ -295,5 +295,14 @@ impl ReadState for MadeUpState {
         _: &(dyn Fn(Progress) + Sync),
     ) -> Result<PlanBasis, ReadError> {
         Ok(plan())
+    }
+
+    fn verify(
+        &self,
+        _: &VerifyRequest,
+        _: &Cancel,
+        _: &(dyn Fn(Progress) + Sync),
+    ) -> Result<VerifyReport, ReadError> {
+        Err(ReadError::Unreadable("nothing is asked to verify".to_owned()))
     }
 }

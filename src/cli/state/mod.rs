@@ -44,6 +44,7 @@ pub(crate) fn run(args: &StateArgs, around: &mut Surroundings<'_>) -> Result<Exi
             (None, false) => FamilyChoice::Own,
         },
         partition: args.partition,
+        key: None,
         condition,
         limit: args.rows(),
     };
