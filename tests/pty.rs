@@ -3,6 +3,7 @@
 //! The process under test is this test binary again, running only [`child`], which opens
 //! the console on a made-up source. So every way to end can be forced.
 #![cfg(unix)]
+#![allow(dead_code)]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,6 @@
 //! `statetop scan` on folders full of checkpoints that real Spark wrote, and of other things.
 
+#![allow(dead_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss)]
 
