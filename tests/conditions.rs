@@ -79,7 +79,7 @@ fn pin(columns: &[(String, Json)]) -> Option<String> {
                 parts.push(format!("key.`{name}` = {number}"));
             }
             Json::String(text) => {
-                parts.push(format!("key.`{name}` = '{}'", text.replace('\'', "''")))
+                parts.push(format!("key.`{name}` = '{}'", text.replace('\'', "''")));
             }
             Json::Number(number) => parts.push(format!("key.`{name}` = {number}")),
             Json::Bool(flag) => parts.push(format!("key.`{name}` = {flag}")),
@@ -144,6 +144,9 @@ fn is_old_join(fixture: &Fixture, operator: u32) -> bool {
     counts.iter().filter(|count| count["operator"] == operator).any(|count| store(&count))
 }
 
+/// A condition, and the filter that it says.
+type Wanted<'a> = (&'a str, Box<dyn Fn(&SparkRow) -> bool + 'a>);
+
 /// Conditions that leave the partition open are the filter that they say.
 #[test]
 fn a_condition_is_a_filter_over_sparks_rows() {
@@ -152,7 +155,6 @@ fn a_condition_is_a_filter_over_sparks_rows() {
     let start = |row: &SparkRow| row.key[0].1["start"].as_str().unwrap().to_owned();
     let account = |row: &SparkRow| row.key[1].1.as_str().unwrap().to_owned();
     let three = "2026-01-01T03:00:00.000000Z";
-    type Wanted<'a> = (&'a str, Box<dyn Fn(&SparkRow) -> bool + 'a>);
     let conditions: Vec<Wanted<'_>> = vec![
         ("account_id = 'acct-7'", Box::new(|row| account(row) == "acct-7")),
         (
@@ -256,7 +258,7 @@ fn the_changes_of_a_batch_lead_to_sparks_rows() {
 
 #[test]
 fn there_are_as_many_changes_as_the_progress_says() {
-    let mut changed = 0;
+    let mut total = 0;
     for fixture in support::all() {
         let is_plain = ["agg-window-changelog", "agg-format2-changelog", "agg-hot-"];
         let is_plain = is_plain.iter().any(|beginning| fixture.name.starts_with(beginning));
@@ -276,8 +278,8 @@ fn there_are_as_many_changes_as_the_progress_says() {
             let of = |kind: Change| changes.iter().filter(|(change, _)| *change == kind).count();
             let found = (of(Change::Put) as u64, of(Change::Remove) as u64);
             assert_eq!(found, (updated, removed), "{} batch {batch}", fixture.name);
-            changed += updated + removed;
+            total += updated + removed;
         }
     }
-    assert!(changed > 100 || std::env::var_os("STATETOP_FIXTURES").is_some(), "only {changed}");
+    assert!(total > 100 || std::env::var_os("STATETOP_FIXTURES").is_some(), "only {total}");
 }

@@ -1,5 +1,7 @@
 //! Fixtures that real Spark wrote, unpacked where a test needs them.
 
+#![allow(dead_code, reason = "not every test uses all of it")]
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
