@@ -96,6 +96,9 @@ fn counts(state: &State, report: &PlanReport, symbols: &Symbols) -> Row {
     } else if !report.unreadable.is_empty() {
         let missing = format::plural(report.unreadable.len() as u64, "partition", "partitions");
         row.push(format!("   X {missing} could not be read"), Role::Error);
+    } else if let Some(bad) = super::worst(&report.findings) {
+        row.push("  ", Role::Text);
+        row.append(bad);
     } else {
         let keys = format::plural(report.keys, "key", "keys");
         row.push(format!("   exact: {keys} rehashed,"), Role::Muted);
