@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use statetop::console::data::Data;
 use statetop::console::view;
-use statetop::reader::Depth;
+use statetop::reader::{Depth, MadeUpPlan, PlanBasis, PlanQuestion};
 
 fn frame(criterion: &mut Criterion) {
     let mut stores = support::usual();
@@ -41,5 +41,31 @@ fn frame(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, frame);
+/// Another count on the what-if screen: the whole answer from three million hashes.
+fn count(criterion: &mut Criterion) {
+    let keys = (0..3_000_000_u64).map(|n| {
+        let hash = u32::try_from(support::noise(n) >> 32).unwrap_or_default().cast_signed();
+        (hash, 1, 66)
+    });
+    let plan = MadeUpPlan { from: 200, keys: keys.collect(), ..MadeUpPlan::default() };
+    let Ok(plan) = PlanBasis::made_up(plan) else { return };
+    let question = |to| PlanQuestion {
+        to: Some(to),
+        curve: Vec::new(),
+        cores: None,
+        bound: 1.5,
+        nodes: None,
+        cap: None,
+        price: None,
+    };
+    let mut to = 200;
+    criterion.bench_function("another count, 3,000,000 keys, one thread", |bencher| {
+        bencher.iter(|| {
+            to = to % 2_000 + 10;
+            black_box(plan.report(&question(to)))
+        });
+    });
+}
+
+criterion_group!(benches, frame, count);
 criterion_main!(benches);

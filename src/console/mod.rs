@@ -3,7 +3,7 @@
 //! ```text
 //!  input, signals ─┐                      ┌─> view(state, look) ─> terminal
 //!  watcher ────────┼─> Msg ─> update(state)
-//!  reads ──────────┘     ^                └─> Effect ─> runtime ─> reads, mouse, exit
+//!  reads, answers ─┘     ^                └─> Effect ─> runtime ─> reads, questions, mouse
 //!                        └──────────────────────────────────────────┘
 //! ```
 //!

@@ -175,6 +175,7 @@ fn click(state: &mut State, x: u16, y: u16) {
     let Some(chrome) = geometry::chrome(state.size) else { return };
     if y == chrome.tabs.y {
         if let Some(screen) = super::view::tab_at(state, x) {
+            state.prompt = None;
             screens::go(state, screen);
         }
         return;

@@ -150,15 +150,18 @@ fn note(report: &KeysReport, symbols: &Symbols) -> Option<Row> {
         let text = format!(" X {missing} could not be read: {}", ids.join(", "));
         return Some(Row::of(text, Role::Error));
     }
-    if !report.exact {
-        let text = format!(
-            " {} {}: more keys than memory holds; no weight is too high",
-            symbols.give_or_take,
-            format::count(report.error_bound)
-        );
-        return Some(Row::of(text, Role::Warning));
+    if let Some(bad) = super::worst(&report.findings) {
+        return Some(bad);
     }
-    None
+    if report.exact {
+        return None;
+    }
+    let text = format!(
+        " {} {}: more keys than memory holds; no weight is too high",
+        symbols.give_or_take,
+        format::count(report.error_bound)
+    );
+    Some(Row::of(text, Role::Warning))
 }
 
 /// Whether the weight is neither the rows nor the bytes.

@@ -5,7 +5,8 @@
 //!  tabs       1 overview  2 partitions                     (counting, paused, stale)
 //!  answer     Partition 37 holds 5.7 % of the rows: 11.4 × the mean.
 //!  overview   or  partitions (map, side, table, detail)
-//!  bar        keys, a notice, or the filter being typed
+//!             or  hot_keys, rows, what_if (with curve): each asks for what it shows (asked)
+//!  bar        keys, a notice, the filter or another line (prompt) being typed
 //! ```
 //!
 //! Each file first makes rows of text and role (functions that can be tested without a
@@ -41,6 +42,7 @@ use super::paint::Canvas;
 use super::state::{Freshness, Screen, State};
 use super::text::{Row, wrap};
 
+use crate::diagnosis::{Finding, Severity};
 use crate::units::BatchId;
 
 pub(super) use rows::{full as full_row, whereabouts};
@@ -98,6 +100,16 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
 
 fn is_stateless(state: &State) -> bool {
     state.data().is_some_and(|data| !data.inspect().stateful)
+}
+
+/// The worst of what was found while rows were read, unless that is only worth knowing.
+fn worst(findings: &[Finding]) -> Option<Row> {
+    let worst = findings.iter().max_by_key(|finding| finding.severity)?;
+    if worst.severity == Severity::Info {
+        return None;
+    }
+    let (mark, role) = overlay::severity(worst.severity);
+    Some(Row::of(format!(" {mark} {}", worst.summary), role))
 }
 
 /// The batch that was read for a screen, and how many are newer.

@@ -69,6 +69,9 @@ fn facts(state: &State, page: &RowsPage) -> Row {
         }
         return row;
     }
+    if let Some(bad) = super::worst(&summary.findings) {
+        return row.joined(bad);
+    }
     if summary.not_compared > 0 {
         let rows = format::plural(summary.not_compared, "row", "rows");
         row.push(format!(" {rows} not decoded, so not compared"), Role::Warning);

@@ -59,7 +59,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
     let symbols = canvas.symbols();
     canvas.row(plan.counts, &counts(state, report, symbols));
     let scale = common_scale(report);
-    let unknown = &report.unreadable;
+    let unknown: &[PartitionId] = if has_grouping_key(report) { &report.unreadable } else { &[] };
     map(canvas, (&report.before, unknown), &format!("now: {}", report.from), &scale, plan.before);
     map(canvas, (&report.after, &[]), &format!("at {}", report.to), &scale, plan.after);
     let points: Vec<Point> = basis
@@ -93,15 +93,23 @@ fn counts(state: &State, report: &PlanReport, symbols: &Symbols) -> Row {
     row.push(chosen, Role::Input);
     if report.partial {
         row.push("   PARTIAL: not all keys were read; r reads them", Role::Warning);
-    } else if !report.unreadable.is_empty() {
+    } else if !report.unreadable.is_empty() && has_grouping_key(report) {
         let missing = format::plural(report.unreadable.len() as u64, "partition", "partitions");
         row.push(format!("   X {missing} could not be read"), Role::Error);
+    } else if let Some(bad) = super::worst(&report.findings) {
+        row.push("  ", Role::Text);
+        row.append(bad);
     } else {
         let keys = format::plural(report.keys, "key", "keys");
         row.push(format!("   exact: {keys} rehashed,"), Role::Muted);
         row.append(super::batch_read(state, report.batch));
     }
     row
+}
+
+/// Without one, partitions other than 0 are never written: that they are not there means nothing.
+fn has_grouping_key(report: &PlanReport) -> bool {
+    report.verdict.evidence.wrong_knob != Some(WrongKnob::NoGroupingKey)
 }
 
 fn rows_of(layout: &LayoutReport) -> Option<&Distribution> {
