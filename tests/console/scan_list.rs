@@ -213,7 +213,7 @@ fn the_selection_is_a_path_and_stays_whatever_is_found() {
     assert_eq!(list.selected(), "/data/team-b/a");
     list.keys("sS").scanned(all, Extent::Complete);
     assert_eq!(list.selected(), "/data/team-b/a");
-    list.keys("g");
+    list.keys("G");
     assert_ne!(list.selected(), "/data/team-b/a");
 }
 
@@ -258,7 +258,7 @@ fn a_scan_again_replaces_lines_and_a_stopped_one_keeps_the_others() {
     list.keys("c");
     list.scanned(vec![checkpoint("/data/new", 1, 1, vec![], vec![])], Extent::Cancelled);
     assert_eq!(list.paths().len(), 5);
-    assert!(list.screen().contains("Other lines: the scan at 10:34:00"), "{}", list.screen());
+    assert!(list.screen().contains("other lines are of 10:34:00"), "{}", list.screen());
     list.keys("r").scanned(found()[1..2].to_vec(), Extent::Complete);
     assert_eq!(list.paths(), ["/data/team-a/sessions"]);
     assert_eq!(list.model.earlier, None);
@@ -274,7 +274,11 @@ fn a_failed_scan_can_be_tried_again() {
     list.scanned(found(), Extent::Complete).keys("r");
     list.send(Msg::Scanned(Err("/data: not found".to_owned())));
     assert_eq!(list.paths(), RANKED);
-    assert!(list.screen().contains("Not scanned again: /data: not found"), "{}", list.screen());
+    assert!(
+        list.screen().contains("Not scanned again; other lines are of 10:34:00: /data: not"),
+        "{}",
+        list.screen()
+    );
 }
 
 #[test]

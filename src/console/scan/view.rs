@@ -29,6 +29,9 @@ use super::model::{Ended, Model, Overlay, Run, Tab};
 use crate::diagnosis::candidate::Standing;
 use crate::report::Extent;
 
+/// From this width on there is room for whole words.
+const WORDS: usize = 76;
+
 /// Lines of the detail pane, its heading included.
 fn detail_height(body: u16) -> u16 {
     (body * 2 / 5).clamp(4, 12)
@@ -138,17 +141,18 @@ fn tabs(model: &Model, symbols: &Symbols, columns: usize) -> Row {
         _ => tab(Tab::Unreadable),
     };
     left.push(format!(" not read {lost} "), role);
-    spread(left, going_on(model), columns, symbols.ellipsis)
+    spread(left, going_on(model, columns), columns, symbols.ellipsis)
 }
 
-fn going_on(model: &Model) -> Row {
+fn going_on(model: &Model, columns: usize) -> Row {
     let Run::Scanning { progress, stopping } = model.run else { return Row::new() };
-    let mut row = Row::of(format::compact(progress.directories), Role::Strong);
-    row.push(" directories, ", Role::Info);
-    row.push(
-        format!("{} of {}", format::count(progress.read), format::count(progress.found)),
-        Role::Strong,
-    );
+    let mut row = Row::new();
+    if columns >= WORDS {
+        row.push(format::compact(progress.directories), Role::Strong);
+        row.push(" directories, ", Role::Info);
+    }
+    let read = format!("{} of {}", format::count(progress.read), format::count(progress.found));
+    row.push(read, Role::Strong);
     row.push(" read", Role::Info);
     if !stopping {
         row.push("  Esc", Role::Key);
@@ -193,25 +197,28 @@ fn answer(model: &Model) -> Row {
         0 => {}
         no => row.push(format!("; forbidden for {}", format::count(no)), Role::Text),
     }
+    if let Run::Ended(Ended { too_deep: deeper @ 1.., .. }) = model.run {
+        row.push(format!("; {} deeper than --depth", format::count(deeper)), Role::Muted);
+    }
     row.with(".", Role::Text)
 }
 
 /// What the list lacks, where it is not the whole truth.
 fn partial(model: &Model) -> Option<String> {
     let earlier = model.earlier.filter(|_| !model.is_scanning());
-    let earlier = earlier.map_or_else(String::new, |began| {
-        format!(" Other lines: the scan at {}.", format::clock(began))
-    });
+    let earlier = earlier
+        .map_or_else(String::new, |began| format!("; other lines are of {}", format::clock(began)));
     match &model.run {
         Run::Failed(why) if !model.checkpoints.is_empty() => {
-            Some(format!("Not scanned again: {}{earlier}", why.lines().next().unwrap_or_default()))
+            let why = why.lines().next().unwrap_or_default();
+            Some(format!("Not scanned again{earlier}: {why}"))
         }
         Run::Ended(Ended { extent: Extent::Cancelled, directories, found, read, .. }) => {
             Some(format!(
-                "Partial: stopped after {}; {} of {} found are read.{earlier}",
-                format::plural(*directories, "directory", "directories"),
+                "Partial: {} of {} found are read, in {}{earlier}.",
                 format::count(*read),
-                format::count(*found)
+                format::count(*found),
+                format::plural(*directories, "directory", "directories")
             ))
         }
         Run::Ended(Ended { extent: Extent::TooManyDirectories, directories, .. }) => Some(format!(

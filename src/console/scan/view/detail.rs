@@ -92,20 +92,20 @@ fn told(one: &ScannedCheckpoint, columns: usize) -> Vec<Row> {
     if one.standing == Standing::Healthy {
         say("nothing", Role::Ok, "Nothing speaks for a resize, and nothing forbids it.");
     }
-    if one.errors + one.warnings > 0 {
-        let errors = format::plural(one.errors, "error", "errors");
-        let warnings = format::plural(one.warnings, "warning", "warnings");
-        let role = if one.errors > 0 { Role::Error } else { Role::Warning };
-        say("findings", role, &format!("{errors}, {warnings}: Enter shows them"));
+    let errors = (one.errors > 0).then(|| format::plural(one.errors, "error", "errors"));
+    let warnings = (one.warnings > 0).then(|| format::plural(one.warnings, "warning", "warnings"));
+    let role = if errors.is_some() { Role::Error } else { Role::Warning };
+    let found: Vec<String> = errors.into_iter().chain(warnings).collect();
+    if !found.is_empty() {
+        say("findings", role, &format!("{}: Enter shows what", found.join(", ")));
     }
     let operators = scan_words::operators(one);
     if operators != "-" {
         say("operators", Role::Muted, &operators);
     }
-    let facts = facts(one);
     let mut line = String::new();
     // Facts are kept in one piece each.
-    for fact in facts {
+    for fact in facts(one) {
         if !line.is_empty() && width(&line) + width(&fact) + 2 > columns.saturating_sub(14) {
             say("", Role::Muted, &line);
             line.clear();
