@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use statetop::console::look::{Charset, Level};
 use statetop::console::msg::{Key, Size};
 use statetop::console::scan::{Effect, Model, Msg, Overlay, Run, Sort, Tab, draw, start, update};
-use statetop::console::{ConsoleExit, scan};
+use statetop::console::state::Settings;
+use statetop::console::{Above, ConsoleExit, effect, scan};
 use statetop::diagnosis::candidate::{Judgement, Obstacle, Reason, Standing};
 use statetop::reader::ScanProgress;
 use statetop::report::{
@@ -15,7 +16,7 @@ use statetop::report::{
 };
 use statetop::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 
-use crate::support::{NOW, look, text};
+use crate::support::{BATCH, Console, NOW, look, text, usual};
 
 fn checkpoint(
     path: &str,
@@ -378,6 +379,22 @@ fn the_key_reference_names_every_key_once() {
     let list = List::done();
     for command in commands.iter().filter(|command| command.weight > 0) {
         assert_ne!(scan::commands::hint(command.action, &list.model), "", "{command:?}");
+    }
+}
+
+#[test]
+fn an_opened_checkpoint_leads_back_to_the_list() {
+    let settings = Settings { above: Above::List, ..Settings::default() };
+    for keys in ["\u{1b}", "q", "2\u{1b}\u{1b}", "2qq", "/x\n\u{1b}\u{1b}"] {
+        let mut console = Console::with(settings.clone(), 80, 24);
+        console.observe(&usual(), BATCH);
+        assert!(console.screen().contains("q to the list"), "{}", console.screen());
+        console.keys(keys);
+        let exits = console.effects.iter().filter_map(|effect| match effect {
+            effect::Effect::Exit(exit) => Some(*exit),
+            _ => None,
+        });
+        assert_eq!(exits.collect::<Vec<_>>(), [ConsoleExit::Back], "{keys:?}");
     }
 }
 
