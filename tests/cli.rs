@@ -65,6 +65,8 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_allowed() {
         ("usage_batch", vec!["inspect", "x", "--batch", "-1"]),
         ("usage_refresh", vec!["x", "--refresh", "soon"]),
         ("usage_command", vec!["partitons", "x"]),
+        ("usage_scan_console", vec!["scan", "/nowhere", "--console"]),
+        ("usage_scan_both", vec!["scan", "/nowhere", "--console", "--limit", "3"]),
         ("usage_order", vec!["--exact", "inspect", "x"]),
     ] {
         let output = statetop(&args).assert().code(2).get_output().clone();

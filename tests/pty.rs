@@ -14,6 +14,7 @@
 )]
 
 #[path = "support/mod.rs"]
+#[allow(dead_code, reason = "only the checkpoints are of use here")]
 mod fixtures;
 #[path = "console/support.rs"]
 mod support;
@@ -28,8 +29,11 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use statetop::console::terminal::Guard;
-use statetop::console::{ConsoleExit, ConsoleOptions, run};
-use statetop::reader::{CheckpointReader, Mark, Observation, Observe, ReadError, Request};
+use statetop::console::{ConsoleError, ConsoleExit, ConsoleOptions, run, scan};
+use statetop::reader::{
+    CheckpointReader, Mark, Observation, Observe, ReadError, Request, ScanNews, ScanRequest,
+};
+use statetop::report::ScanReport;
 use statetop::task::{Cancel, Progress};
 
 const ROLE: &str = "STATETOP_TEST_CHILD";
@@ -73,6 +77,24 @@ impl Observe for MadeUp {
     }
 }
 
+/// Finds what lies below one folder.
+struct Folder([String; 1]);
+
+impl scan::Find for Folder {
+    fn roots(&self) -> &[String] {
+        &self.0
+    }
+
+    fn scan(
+        &self,
+        cancel: &Cancel,
+        news: &(dyn Fn(ScanNews<'_>) + Sync),
+    ) -> Result<ScanReport, ReadError> {
+        let request = ScanRequest { roots: self.0.to_vec(), depth: 6 };
+        statetop::reader::scan(&request, cancel, news)
+    }
+}
+
 #[test]
 #[ignore = "started by the other tests as the process with the console"]
 fn child() {
@@ -81,13 +103,24 @@ fn child() {
         let _guard = Guard::enter().unwrap();
         panic!("made-up panic");
     }
+    let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
+    if let Some(root) = role.strip_prefix("list:") {
+        let finder = Arc::new(Folder([root.to_owned()]));
+        let open = |target: &str| -> Result<Arc<dyn Observe>, ReadError> {
+            Ok(Arc::new(CheckpointReader::open(target)?))
+        };
+        end(scan::run(finder, &open, &options));
+    }
     let source: Arc<dyn Observe> = match role.strip_prefix("open:") {
         Some(target) => Arc::new(CheckpointReader::open(target).unwrap()),
         None => Arc::new(MadeUp { moving: role == "moving", looks: AtomicU64::new(0) }),
     };
-    let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
-    let code = match run(source, options) {
-        Ok(ConsoleExit::Quit) => 0,
+    end(run(source, options));
+}
+
+fn end(result: Result<ConsoleExit, ConsoleError>) -> ! {
+    let code = match result {
+        Ok(ConsoleExit::Quit | ConsoleExit::Back) => 0,
         Ok(ConsoleExit::Signal(signal)) => 128 + signal,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "console failed: {error}");
@@ -377,4 +410,87 @@ fn a_walk_through_a_join() {
 #[test]
 fn a_walk_through_an_aggregation() {
     walk("agg-window-hot-4.3.0", "account_id", "acct-7", "No changelogs lead to this batch");
+}
+
+/// Three checkpoints below one folder, and something that cannot be read.
+fn lake() -> tempfile::TempDir {
+    let root = tempfile::TempDir::new().unwrap();
+    let all = fixtures::all();
+    for (place, name) in
+        [("hot", "agg-window-hot-4.3.0"), ("join", "join-v4-4.3.0"), ("team/limit", "limit-4.3.0")]
+    {
+        let unpacked = all.iter().find(|one| one.name == name).unwrap().unpack();
+        let path = root.path().join(place);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::rename(&unpacked.path, path).unwrap();
+    }
+    std::fs::create_dir_all(root.path().join("damaged/commits")).unwrap();
+    std::fs::write(root.path().join("damaged/offsets"), "").unwrap();
+    std::fs::write(
+        root.path().join("damaged/metadata"),
+        "{\"id\":\"0f0e0d0c-0b0a-0908-0706-050403020100\"}",
+    )
+    .unwrap();
+    root
+}
+
+#[test]
+fn a_checkpoint_is_opened_from_the_list_and_left_again() {
+    let root = lake();
+    let mut session = Session::start(&format!("list:{}", root.path().display()), &[]);
+    session.wait_for("COMPLETE");
+    session.assert_taken();
+    session.wait_for("checkpoints 3");
+    session.press("u");
+    session.wait_for("expected a directory, found a file");
+    session.press("\t/limit\r");
+    session.wait_for("> team/limit");
+    session.press("\r");
+    session.wait_for("LIVE");
+    session.wait_for("globalLimit");
+    session.press("2");
+    session.wait_for("partitions by rows");
+    session.press("M");
+    session.wait_for("mouse on");
+    // From the partitions to the overview, from there to the list.
+    session.press("\u{1b}");
+    session.wait_for("to the list");
+    session.press("\u{1b}");
+    session.wait_for("> team/limit");
+    session.assert_taken();
+    let mouse = session.screen.screen().mouse_protocol_mode();
+    assert_eq!(mouse, vt100::MouseProtocolMode::None);
+    // Keys are read by one alone: none is lost, however fast they come.
+    session.press("\u{1b}");
+    session.wait_for("  hot");
+    session.press("gGkk\rqG\r");
+    session.wait_for("to the list");
+    session.press("q");
+    session.wait_for("COMPLETE");
+    session.press("q");
+    assert_eq!(session.exit(), 0);
+    session.assert_restored();
+}
+
+#[test]
+fn signals_and_control_c_end_the_list_and_what_is_opened_from_it() {
+    let root = lake();
+    for opened in [false, true] {
+        for end in ["TERM", "\u{3}"] {
+            let mut session = Session::start(&format!("list:{}", root.path().display()), &[]);
+            session.wait_for("COMPLETE");
+            if opened {
+                session.press("\r");
+                session.wait_for("to the list");
+            }
+            if end == "TERM" {
+                session.signal(end);
+                assert_eq!(session.exit(), 143);
+            } else {
+                session.press(end);
+                assert_eq!(session.exit(), 0);
+            }
+            session.assert_restored();
+        }
+    }
 }

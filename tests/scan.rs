@@ -17,7 +17,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use serde_json::Value;
 use statetop::cli::{Exit, Stream, Surroundings, run};
 use statetop::console::look::Environment;
-use statetop::reader::{CheckpointReader, ScanRequest, scan, scan_storages};
+use statetop::reader::{CheckpointReader, ScanNews, ScanRequest, scan, scan_storages};
 use statetop::report::{Extent, ScanReport, UnreadableKind};
 use statetop::storage::Storage;
 use statetop::task::Cancel;
@@ -275,9 +275,9 @@ fn a_scan_that_is_given_up_keeps_what_it_has() {
     let Some((root, _)) = lake() else { return };
     let cancel = Cancel::default();
     let request = ScanRequest { roots: vec![root.path().to_str().unwrap().into()], depth: 6 };
-    let report = scan(&request, &cancel, &|progress| {
+    let report = scan(&request, &cancel, &|news| {
         // One of the first two may be the one that cannot be read.
-        if progress.read == 2 {
+        if matches!(news, ScanNews::Progress(progress) if progress.read == 2) {
             cancel.cancel();
         }
     })

@@ -76,6 +76,8 @@ const SCAN_EXAMPLES: &str = "\
 EXAMPLES:
   statetop scan /data/ckpt s3://team-bucket/checkpoints
       Which queries should be resized? Most to gain first.
+  statetop scan /data/ckpt --console
+      The same as a screen: Enter opens a checkpoint, Esc comes back.
   statetop scan /data --depth 8 --limit 20
   statetop scan /data --format json | jq '.checkpoints[] | {path, standing}'
   statetop scan /data --format csv > queries.csv
@@ -226,6 +228,14 @@ pub(crate) struct ScanArgs {
     /// Print all columns, however long the lines
     #[arg(long)]
     pub(crate) wide: bool,
+    /// Show the list as a screen, on which Enter opens a checkpoint in the console
+    ///
+    /// Checkpoints are listed while the scan is still running; Esc stops it and keeps what was
+    /// read. Needs a terminal.
+    #[arg(long, conflicts_with_all = ["limit", "wide", "format"])]
+    pub(crate) console: bool,
+    #[command(flatten)]
+    pub(crate) screen: ScreenArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

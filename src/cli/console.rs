@@ -60,7 +60,8 @@ fn with_hint(error: CliError, target: &str) -> CliError {
 /// Shows a source in the console until the operator leaves it.
 pub(crate) fn watch(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<Exit, CliError> {
     match console::run(source, options)? {
-        ConsoleExit::Quit => Ok(Exit::Fine),
+        // There is no list to go back to.
+        ConsoleExit::Quit | ConsoleExit::Back => Ok(Exit::Fine),
         ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),
     }
 }

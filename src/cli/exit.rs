@@ -50,6 +50,8 @@ pub(crate) enum CliError {
     Read(#[from] ReadError),
     #[error("{0}")]
     NoSuchOperator(String),
+    #[error("--console needs a terminal; without it the list is printed")]
+    NoTerminal,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
@@ -72,6 +74,7 @@ impl CliError {
                 ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_) | ReadError::BadCondition(_),
             )
             | Self::NoSuchOperator(_)
+            | Self::NoTerminal
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) | Self::Read(ReadError::Output(error))

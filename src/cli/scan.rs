@@ -1,5 +1,6 @@
 //! `statetop scan`: every checkpoint below some folders, most to gain from a resize first.
 
+mod screen;
 mod table;
 
 use std::collections::BTreeMap;
@@ -17,10 +18,9 @@ use super::read::Meter;
 use super::surroundings::Surroundings;
 use super::text;
 use crate::diagnosis::candidate::Standing;
-use crate::reader::{ScanProgress, ScanRequest, scan};
-use crate::report::{
-    Extent, Provider, ScanReport, ScannedCheckpoint, Status, Unreadable, UnreadableKind,
-};
+use crate::reader::{ScanNews, ScanProgress, ScanRequest, scan};
+use crate::report::scan_words::{kinds, unread, word};
+use crate::report::{Extent, Provider, ScanReport, ScannedCheckpoint, Status, UnreadableKind};
 use crate::task::Cancel;
 use crate::units::UnixMillis;
 
@@ -29,11 +29,18 @@ const TOLD: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    if args.console {
+        return screen::run(args, around);
+    }
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
-    let request = ScanRequest { roots: args.roots.clone(), depth: args.depth };
+    let request = request(args);
     let meter = Meter::new(around.err, around.err_kind);
-    let scanned = scan(&request, &cancel, &|progress| meter.say(|_| line(progress)));
+    let scanned = scan(&request, &cancel, &|news| {
+        if let ScanNews::Progress(progress) = news {
+            meter.say(|_| line(progress));
+        }
+    });
     meter.finish();
     let report = scanned?;
     if let Some(part) = partial(&report) {
@@ -46,6 +53,10 @@ pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit
     }
     print(&report, args, look, around.out)?;
     Ok(exit(&report))
+}
+
+fn request(args: &ScanArgs) -> ScanRequest {
+    ScanRequest { roots: args.roots.clone(), depth: args.depth }
 }
 
 fn line(progress: ScanProgress) -> String {
@@ -66,11 +77,6 @@ fn exit(report: &ScanReport) -> Exit {
         Extent::TooManyDirectories => Exit::Findings,
         Extent::Complete => Exit::Fine,
     }
-}
-
-/// What could not be read; a link that leads elsewhere is none of it.
-fn unread(report: &ScanReport) -> impl Iterator<Item = &Unreadable> {
-    report.unreadable.iter().filter(|one| one.kind != UnreadableKind::Link)
 }
 
 /// What is missing from a partial result, as a sentence.
@@ -157,8 +163,8 @@ fn summary(report: &ScanReport) -> (Role, String) {
 fn legend(page: &mut Page, shown: &[ScannedCheckpoint]) {
     let mut words: BTreeMap<&str, &str> = BTreeMap::new();
     for checkpoint in shown {
-        for kind in table::kinds(checkpoint) {
-            let (word, meaning) = table::word(kind);
+        for kind in kinds(checkpoint) {
+            let (word, meaning) = word(kind);
             words.insert(word, meaning);
         }
     }

@@ -8,6 +8,7 @@ mod table;
 
 use std::cmp::Reverse;
 
+use super::Above;
 use super::heat::{Metric, Scale};
 use super::msg::Key;
 use super::reading::Counting;
@@ -279,7 +280,12 @@ pub fn hint(action: Action, state: &State) -> &'static str {
     let partitions = &state.partitions;
     match action {
         Action::Help => "help",
-        Action::Quit if state.screen == Screen::Overview && state.overlay.is_none() => "quit",
+        Action::Quit if state.screen == Screen::Overview && state.overlay.is_none() => {
+            match state.settings.above {
+                Above::Nothing => "quit",
+                Above::List => "to the list",
+            }
+        }
         Action::Quit => "back",
         Action::Filter => "filter",
         Action::Pause if state.hold.is_some() => "resume",

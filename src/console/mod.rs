@@ -28,6 +28,7 @@ mod paint;
 pub mod places;
 pub mod reading;
 pub mod runtime;
+pub mod scan;
 pub mod state;
 pub mod terminal;
 pub mod text;
@@ -63,6 +64,18 @@ pub struct ConsoleOptions {
     pub mouse: bool,
     /// Theme, colours and characters.
     pub look: LookOptions,
+    /// What there is to go back to.
+    pub above: Above,
+}
+
+/// What lies above the overview.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Above {
+    /// Nothing: leaving the overview ends the program.
+    #[default]
+    Nothing,
+    /// The list of checkpoints that this one was opened from.
+    List,
 }
 
 impl Default for ConsoleOptions {
@@ -76,6 +89,7 @@ impl Default for ConsoleOptions {
             screen: Screen::default(),
             mouse: false,
             look: LookOptions::default(),
+            above: Above::default(),
         }
     }
 }
@@ -85,6 +99,8 @@ impl Default for ConsoleOptions {
 pub enum ConsoleExit {
     /// The operator quit.
     Quit,
+    /// Back to the list that the checkpoint was opened from.
+    Back,
     /// The process was asked to end by this signal; by custom the exit code is 128 + signal.
     Signal(i32),
 }

@@ -35,7 +35,7 @@ pub(super) fn page(size: Size) -> usize {
 }
 
 /// Columns of content.
-fn columns(size: Size) -> usize {
+pub(super) fn columns(size: Size) -> usize {
     usize::from(area(size).width.saturating_sub(4))
 }
 
@@ -127,7 +127,7 @@ const LEGEND: [(&str, &str); 9] = [
 ];
 
 /// A label and a text beside it, on as many lines as the text needs.
-fn labelled(rows: &mut Vec<Row>, label: &str, role: Role, text: &str, columns: usize) {
+pub(super) fn labelled(rows: &mut Vec<Row>, label: &str, role: Role, text: &str, columns: usize) {
     let mut label = Row::of(" ", Role::Text).with(label, role);
     for line in wrap(text, columns.saturating_sub(LABEL)) {
         label.pad_to(LABEL, Role::Text);

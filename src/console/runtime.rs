@@ -14,10 +14,10 @@
 mod answers;
 mod lanes;
 mod sources;
+mod stage;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -25,19 +25,20 @@ use ratatui::Terminal;
 use ratatui::backend::Backend;
 
 use super::effect::Effect;
-use super::look::{Environment, Look};
+use super::look::Look;
 use super::msg::{Msg, Size};
 use super::state::{Settings, State};
-use super::terminal::{self, Guard};
+use super::terminal;
 use super::{ConsoleError, ConsoleExit, ConsoleOptions, update, view};
 use crate::reader::Observe;
 use crate::units::UnixMillis;
 
 pub use super::terminal::{Extent, FrameBackend};
 pub use lanes::Lanes;
+pub(super) use stage::Stage;
 
 /// The shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(50);
+pub(super) const FRAME: Duration = Duration::from_millis(50);
 /// Messages that may wait. Senders wait beyond that, so a stalled terminal piles up nothing.
 const QUEUE: usize = 1024;
 
@@ -88,35 +89,37 @@ pub(super) fn run(
     source: Arc<dyn Observe>,
     options: ConsoleOptions,
 ) -> Result<ConsoleExit, ConsoleError> {
-    let look = Look::load(&options.look, &Environment::read())?;
-    // NO_COLOR is answered by the mono look; crossterm's own answer would lose bold and
-    // reverse together with the colours.
-    crossterm::style::force_color_output(true);
+    let mut stage = Stage::enter(&options.look)?;
+    play(&mut stage, source, options)
+}
+
+/// Shows a source on a terminal that is taken already.
+pub(super) fn play(
+    on: &mut Stage,
+    source: Arc<dyn Observe>,
+    options: ConsoleOptions,
+) -> Result<ConsoleExit, ConsoleError> {
     let (refresh, mouse) = (options.refresh, options.mouse);
     let size = terminal::size()?;
     let size = Size { width: size.width, height: size.height };
     let mut state = State::new(settings(source.as_ref(), options), size, now());
     state.mouse = mouse;
-
-    let left = Arc::new(AtomicBool::new(false));
-    let (sender, inbox) = bounded(QUEUE);
-    let (poll, polls) = bounded(1);
-    let guard = Guard::enter()?;
-    let mut screen = Terminal::new(FrameBackend::new(io::stdout(), Extent::Terminal))?;
     if mouse {
         terminal::capture_mouse(true)?;
     }
     // The first frame comes before anything that could take time.
-    draw(&mut screen, &state, &look)?;
-    sources::input(sender.clone())?;
-    sources::signals(sender.clone(), Arc::clone(&left))?;
+    draw(&mut on.screen, &state, &on.look)?;
+    let (poll, polls) = bounded(1);
+    let (sender, inbox) = on.inbox()?;
     sources::watcher(Arc::clone(&source), sender.clone(), polls, refresh)?;
     let lanes = Lanes::new(source, &sender)?;
     let mut executor = Executor { lanes, poll };
-    let result = event_loop(&mut screen, &look, &mut state, &inbox, &mut executor, &now);
-    left.store(true, Ordering::SeqCst);
+    let Stage { screen, look, .. } = on;
+    let result = event_loop(screen, look, &mut state, &inbox, &mut executor, &now);
     executor.lanes.cancel_all();
-    drop(guard);
+    if state.mouse {
+        terminal::capture_mouse(false)?;
+    }
     result
 }
 
@@ -129,6 +132,7 @@ fn settings(source: &dyn Observe, options: ConsoleOptions) -> Settings {
         store: options.store,
         counting: options.counting,
         screen: options.screen,
+        above: options.above,
     }
 }
 

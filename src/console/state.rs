@@ -7,6 +7,7 @@ mod what_if;
 
 use std::sync::Arc;
 
+use super::Above;
 use super::asking::Asking;
 use super::data::{Data, StoreData, StoreKey};
 use super::filter::mentions;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub counting: Counting,
     /// The screen to show first.
     pub screen: Screen,
+    /// What lies above the overview.
+    pub above: Above,
 }
 
 /// The screens, in the order of their numbers.

@@ -39,7 +39,7 @@ pub use rows::{
     Change, Encoder, FamilyChoice, Half, KeyPin, MakeEncoder, RowsRequest, RowsSummary, StateRow,
     Whereabouts,
 };
-pub use scan::{ScanProgress, ScanRequest, scan, scan_storages};
+pub use scan::{ScanNews, ScanProgress, ScanRequest, scan, scan_storages};
 pub use verify::VerifyRequest;
 
 /// How deep to look.

@@ -42,6 +42,19 @@ pub struct ScanProgress {
     pub found: u64,
     /// Checkpoints read.
     pub read: u64,
+    /// Directories and checkpoints that cannot be read.
+    pub unreadable: u64,
+}
+
+/// What a scan tells while it runs. Everything in it comes back in the report.
+#[derive(Debug, Clone, Copy)]
+pub enum ScanNews<'a> {
+    /// It has come this far.
+    Progress(ScanProgress),
+    /// This checkpoint is read.
+    Checkpoint(&'a ScannedCheckpoint),
+    /// This cannot be read.
+    Unreadable(&'a Unreadable),
 }
 
 /// A directory to list.
@@ -67,10 +80,11 @@ struct Visit {
 struct Scan<'a> {
     now: UnixMillis,
     cancel: &'a Cancel,
-    progress: &'a (dyn Fn(ScanProgress) + Sync),
+    news: &'a (dyn Fn(ScanNews<'_>) + Sync),
     directories: AtomicU64,
     found: AtomicU64,
     read: AtomicU64,
+    unreadable: AtomicU64,
 }
 
 /// Scans the roots. When `cancel` fires, the report holds what was read until then and says so.
@@ -80,10 +94,10 @@ struct Scan<'a> {
 pub fn scan(
     request: &ScanRequest,
     cancel: &Cancel,
-    progress: &(dyn Fn(ScanProgress) + Sync),
+    news: &(dyn Fn(ScanNews<'_>) + Sync),
 ) -> Result<ScanReport, ReadError> {
     let opened = request.roots.iter().map(|root| (root.clone(), Storage::open(root)));
-    scan_storages(opened.collect(), request.depth, cancel, progress)
+    scan_storages(opened.collect(), request.depth, cancel, news)
 }
 
 /// As [`scan`], over storages that are open, or could not be opened, under their names.
@@ -94,15 +108,16 @@ pub fn scan_storages(
     roots: Vec<(String, Result<Storage, StorageError>)>,
     depth: u32,
     cancel: &Cancel,
-    progress: &(dyn Fn(ScanProgress) + Sync),
+    news: &(dyn Fn(ScanNews<'_>) + Sync),
 ) -> Result<ScanReport, ReadError> {
     let scan = Scan {
         now: UnixMillis::from(SystemTime::now()),
         cancel,
-        progress,
+        news,
         directories: AtomicU64::new(0),
         found: AtomicU64::new(0),
         read: AtomicU64::new(0),
+        unreadable: AtomicU64::new(0),
     };
     let mut report = ScanReport {
         roots: roots.iter().map(|(name, _)| name.clone()).collect(),
@@ -121,7 +136,7 @@ pub fn scan_storages(
         let reasons: Vec<&str> = lost.map(|one| one.reason.as_str()).collect();
         return Err(ReadError::Unreadable(reasons.join("\n")));
     }
-    report.checkpoints.sort_by(line::order);
+    report.checkpoints.sort_by(ScannedCheckpoint::by_rank);
     report.unreadable.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(report)
 }
@@ -207,6 +222,20 @@ impl Scan<'_> {
     }
 
     fn visit(&self, place: &Place) -> Visit {
+        let visit = self.look(place);
+        for lost in &visit.unreadable {
+            self.unreadable
+                .fetch_add(u64::from(lost.kind != UnreadableKind::Link), Ordering::Relaxed);
+            (self.news)(ScanNews::Unreadable(lost));
+        }
+        if let Some(checkpoint) = &visit.checkpoint {
+            (self.news)(ScanNews::Checkpoint(checkpoint));
+        }
+        self.tell();
+        visit
+    }
+
+    fn look(&self, place: &Place) -> Visit {
         let names = match place.root.names(&place.dir) {
             Ok(names) => names,
             // Deleted since its parent was listed.
@@ -237,7 +266,6 @@ impl Scan<'_> {
                 }),
             }
             self.read.fetch_add(1, Ordering::Relaxed);
-            self.tell();
         }
         visit
     }
@@ -251,11 +279,12 @@ impl Scan<'_> {
     }
 
     fn tell(&self) {
-        (self.progress)(ScanProgress {
+        (self.news)(ScanNews::Progress(ScanProgress {
             directories: self.directories.load(Ordering::Relaxed),
             found: self.found.load(Ordering::Relaxed),
             read: self.read.load(Ordering::Relaxed),
-        });
+            unreadable: self.unreadable.load(Ordering::Relaxed),
+        }));
     }
 }
 

@@ -11,6 +11,7 @@ mod mask;
 mod partitions;
 mod plan;
 mod scan;
+pub(crate) mod scan_words;
 mod verify;
 mod window;
 

@@ -1,5 +1,7 @@
 //! The report behind `statetop scan`: one line per checkpoint below some roots.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use super::{Grade, Provider, Status};
@@ -86,6 +88,13 @@ pub struct ScannedCheckpoint {
     /// The judgement behind `standing`, `reasons` and `obstacles`, by which the list is ordered.
     #[serde(skip)]
     pub judged: Judgement,
+}
+
+impl ScannedCheckpoint {
+    /// Most to gain from a resize first; ties by path.
+    pub fn by_rank(&self, other: &Self) -> Ordering {
+        self.judged.order(&other.judged).then_with(|| self.path.cmp(&other.path))
+    }
 }
 
 /// A stateful operator of a scanned checkpoint.

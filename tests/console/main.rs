@@ -13,6 +13,7 @@ mod event_loop;
 mod keys;
 mod row_screens;
 mod rows_support;
+mod scan_list;
 mod screens;
 mod styles;
 mod support;

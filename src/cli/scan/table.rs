@@ -7,7 +7,7 @@ use super::super::table::{Align, Cell, Table};
 use super::super::text;
 use crate::console::text::cut_middle;
 use crate::diagnosis::candidate::Standing;
-use crate::report::{Provider, ScanReport, ScannedCheckpoint, Status};
+use crate::report::{ScanReport, ScannedCheckpoint, scan_words};
 
 /// Spaces before the first column.
 const INDENT: usize = 2;
@@ -42,7 +42,7 @@ fn columns(look: Look) -> [Column; 13] {
         column(look.max_over_mean(), Align::Right, 3, max_over_mean),
         column("batches", Align::Right, 8, batches),
         column("age", Align::Right, 5, age),
-        column("status", Align::Left, 7, |one| plain(status(one.status).to_owned())),
+        column("status", Align::Left, 7, |one| plain(scan_words::status(one.status).to_owned())),
         column("resize", Align::Left, 0, resize),
     ]
 }
@@ -85,18 +85,8 @@ pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look
     table.lines(look, INDENT)
 }
 
-/// The path below the root where there is only one, which the page's first line names.
 fn path(report: &ScanReport, one: &ScannedCheckpoint) -> String {
-    let below = match report.roots.as_slice() {
-        [root] => one.path.strip_prefix(root.trim_end_matches('/')),
-        _ => None,
-    };
-    let path = match below.map(|below| below.trim_start_matches('/')) {
-        Some("") => ".",
-        Some(below) => below,
-        None => &one.path,
-    };
-    text::clean(path).into_owned()
+    text::clean(scan_words::below(&report.roots, &one.path)).into_owned()
 }
 
 fn plain(text: String) -> (Role, String) {
@@ -112,18 +102,11 @@ fn short_id(one: &ScannedCheckpoint) -> (Role, String) {
 }
 
 fn operators(one: &ScannedCheckpoint) -> (Role, String) {
-    let names: Vec<&str> = one.operators.iter().map(|operator| operator.name.as_str()).collect();
-    plain(if names.is_empty() { "-".to_owned() } else { names.join(", ") })
+    plain(scan_words::operators(one))
 }
 
 fn provider(one: &ScannedCheckpoint) -> (Role, String) {
-    let word = match one.provider {
-        Some(Provider::Rocksdb) => "RocksDB",
-        Some(Provider::Hdfs) => "HDFS",
-        Some(Provider::Other) => "other",
-        None => "-",
-    };
-    plain(word.to_owned())
+    plain(scan_words::provider(one.provider).to_owned())
 }
 
 fn partitions(one: &ScannedCheckpoint) -> (Role, String) {
@@ -150,83 +133,18 @@ fn max_over_mean(one: &ScannedCheckpoint) -> (Role, String) {
 }
 
 fn batches(one: &ScannedCheckpoint) -> (Role, String) {
-    let text = |batch: Option<crate::units::BatchId>| {
-        batch.map_or_else(|| "-".to_owned(), |batch| batch.to_string())
-    };
-    plain(format!("{}..{}", text(one.first_batch), text(one.last_batch)))
+    plain(scan_words::batches(one))
 }
 
 fn age(one: &ScannedCheckpoint) -> (Role, String) {
     plain(one.last_commit_age.map_or_else(|| "-".to_owned(), duration))
 }
 
-fn status(status: Status) -> &'static str {
-    match status {
-        Status::Committed => "committed",
-        Status::Pending => "pending",
-        Status::UnfinishedRepartition => "unfinished",
-        Status::NoBatch => "no batch",
-        Status::NoCommittedBatch => "no commit",
-        Status::Empty => "empty",
-    }
-}
-
-/// `skewed, old`, `no: provider`, `-`.
 fn resize(one: &ScannedCheckpoint) -> (Role, String) {
-    let words: Vec<&str> = kinds(one).map(|kind| word(kind).0).collect();
-    match one.standing {
-        Standing::Gain => (Role::Warning, words.join(", ")),
-        Standing::Forbidden => {
-            let role = if one.errors > 0 { Role::Error } else { Role::Muted };
-            (role, format!("no: {}", words.join(", ")))
-        }
-        Standing::Healthy => (Role::Muted, "-".to_owned()),
-    }
-}
-
-/// The kinds of reason or obstacle that the last column tells; the first obstacle is enough.
-pub(super) fn kinds(one: &ScannedCheckpoint) -> impl Iterator<Item = &'static str> {
-    let reasons = one.reasons.iter().filter(|_| one.standing == Standing::Gain);
-    let obstacles = one.obstacles.iter().take(1);
-    reasons.map(|reason| reason.kind).chain(obstacles.map(|obstacle| obstacle.kind))
-}
-
-/// A word of at most ten letters for a kind, and what it means.
-pub(super) fn word(kind: &'static str) -> (&'static str, &'static str) {
-    match kind {
-        "large-partitions" => {
-            ("large", "more than 1 GB per partition; more partitions load and write faster")
-        }
-        "skewed" => (
-            "skewed",
-            "the largest partition has more than twice the mean; another count spreads it, \
-             unless a single key holds it",
-        ),
-        "nearly-empty" => (
-            "empty",
-            "100 instances or more of fewer than 1,000 rows each; fewer partitions write fewer \
-             objects per batch",
-        ),
-        "never-revisited" => ("old", "the same count in every retained batch: never revisited"),
-        "unfinished-repartition" => {
-            ("unfinished", "a resize was begun; only its own count can be retried")
-        }
-        "errors" => ("errors", "something is broken; statetop inspect PATH tells what"),
-        "no-committed-batch" => ("no batch", "no batch is committed, so nothing to redistribute"),
-        "stateless" => ("stateless", "the query keeps no state"),
-        "provider" => ("provider", "the state store is not RocksDB"),
-        "streaming-limit" => ("limit", "a streaming limit; a repartition fails half-way"),
-        "keyless-aggregate" => {
-            ("no keys", "an aggregate without grouping keys; an offline repartition loses it")
-        }
-        "join-format-4" => {
-            ("join v4", "a join in state format 4; an offline repartition corrupts it")
-        }
-        "no-operator-metadata" => (
-            "metadata",
-            "no operator metadata (Spark 3.5); let one batch run on Spark 4.0 or later",
-        ),
-        "unknown-count" => ("no count", "no readable offset entry says the partition count"),
-        other => (other, ""),
-    }
+    let role = match one.standing {
+        Standing::Gain => Role::Warning,
+        Standing::Forbidden if one.errors > 0 => Role::Error,
+        Standing::Forbidden | Standing::Healthy => Role::Muted,
+    };
+    (role, scan_words::verdict(one))
 }

@@ -1,9 +1,11 @@
 use super::*;
-use crate::cli::args::OutputArgs;
+use std::time::Duration;
+
+use crate::cli::args::{OutputArgs, ScreenArgs};
 use crate::cli::look::{ColorChoice, Paint};
 use crate::console::Charset;
 use crate::diagnosis::candidate::{Judgement, Reason};
-use crate::report::{Grade, ScanObstacle, ScanReason, ScannedOperator};
+use crate::report::{Grade, ScanObstacle, ScanReason, ScannedOperator, Unreadable, scan_words};
 use crate::units::{BatchId, Bytes, OperatorId, PartitionId};
 
 const LOOK: Look = Look { paint: Paint::Plain, charset: Charset::Utf8, columns: 80 };
@@ -65,6 +67,8 @@ fn args() -> ScanArgs {
         depth: 6,
         limit: None,
         wide: false,
+        console: false,
+        screen: ScreenArgs { refresh: Duration::from_secs(2), theme: None, ascii: false },
         output: OutputArgs { format: None, color: ColorChoice::Never },
     }
 }
@@ -134,23 +138,7 @@ fn exit_codes_follow_what_was_read() {
 
 #[test]
 fn every_kind_has_a_word_and_a_meaning() {
-    let kinds = [
-        "large-partitions",
-        "skewed",
-        "nearly-empty",
-        "never-revisited",
-        "unfinished-repartition",
-        "errors",
-        "no-committed-batch",
-        "stateless",
-        "provider",
-        "streaming-limit",
-        "keyless-aggregate",
-        "join-format-4",
-        "no-operator-metadata",
-        "unknown-count",
-    ];
-    for (word, meaning) in kinds.map(table::word) {
+    for (word, meaning) in scan_words::KINDS.map(word) {
         assert!(word.len() <= 10 && !meaning.is_empty(), "{word}");
     }
 }

@@ -17,6 +17,8 @@ use signal_hook::iterator::Signals;
 use super::super::msg::{Key, Mouse, Msg, Size};
 use super::super::terminal;
 use super::Incoming;
+use super::stage::Audience;
+
 use crate::reader::{Mark, Observe};
 
 /// How long the loop may take to end by itself after a signal.
@@ -27,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Reads keys. Never joined: on a terminal that hung up a read may never return.
-pub(super) fn input(sender: Sender<Incoming>) -> io::Result<()> {
+pub(super) fn input(audience: Audience) -> io::Result<()> {
     spawn("keys", move || {
         loop {
             let incoming = match crossterm::event::read() {
@@ -38,7 +40,7 @@ pub(super) fn input(sender: Sender<Incoming>) -> io::Result<()> {
                 Err(error) => Incoming::InputLost(error),
             };
             let lost = matches!(incoming, Incoming::InputLost(_));
-            if sender.send(incoming).is_err() || lost {
+            if audience.send(incoming).is_err() || lost {
                 return;
             }
         }
@@ -46,12 +48,12 @@ pub(super) fn input(sender: Sender<Incoming>) -> io::Result<()> {
 }
 
 /// Turns signals into messages; acts itself when the loop does not.
-pub(super) fn signals(sender: Sender<Incoming>, left: Arc<AtomicBool>) -> io::Result<()> {
+pub(super) fn signals(audience: Audience, left: Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
     spawn("signals", move || {
         let Some(signal) = signals.forever().next() else { return };
         // A full queue is a loop that hangs: then waiting is all there is left to do.
-        let _ = sender.try_send(Incoming::Msg(Msg::Signal(signal)));
+        audience.try_send(Incoming::Msg(Msg::Signal(signal)));
         thread::sleep(GRACE);
         if !left.load(Ordering::SeqCst) {
             give_up(signal);

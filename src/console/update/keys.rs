@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::super::ConsoleExit;
 use super::super::commands::{self, Action, Availability};
 use super::super::data::StoreData;
 use super::super::effect::Effect;
@@ -13,6 +12,7 @@ use super::super::msg::Key;
 use super::super::overlay;
 use super::super::reading::Counting;
 use super::super::state::{Direction, Focus, Hold, Item, Overlay, Screen, SortBy, State, Subject};
+use super::super::{Above, ConsoleExit};
 use super::{asks, choose_store, prompt, pump, screens, shown_data_changed};
 use crate::report::Reveal;
 use crate::units::PartitionId;
@@ -132,7 +132,11 @@ fn quit(state: &mut State) -> Vec<Effect> {
     if state.overlay.take().is_some() {
         return Vec::new();
     }
-    if screens::leave(state) { Vec::new() } else { vec![Effect::Exit(ConsoleExit::Quit)] }
+    match (screens::leave(state), state.settings.above) {
+        (true, _) => Vec::new(),
+        (false, Above::Nothing) => vec![Effect::Exit(ConsoleExit::Quit)],
+        (false, Above::List) => vec![Effect::Exit(ConsoleExit::Back)],
+    }
 }
 
 /// One level up: what was opened last closes first.
@@ -154,6 +158,9 @@ fn back(state: &mut State) -> Vec<Effect> {
         filter.clear();
         state.refresh_order();
     } else if !screens::leave(state) {
+        if state.settings.above == Above::List {
+            return vec![Effect::Exit(ConsoleExit::Back)];
+        }
         state.notice = Some("this is the top: q quits".to_owned());
     }
     Vec::new()

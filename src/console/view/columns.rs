@@ -10,14 +10,14 @@ const GAP: usize = 2;
 
 /// Which end of its column a text stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(in crate::console) enum Align {
     Left,
     Right,
 }
 
 /// One column: `id` is the caller's name for it.
 #[derive(Debug, Clone)]
-pub(super) struct Column<Id> {
+pub(in crate::console) struct Column<Id> {
     pub id: Id,
     pub title: String,
     pub width: usize,
@@ -29,14 +29,19 @@ pub(super) struct Column<Id> {
 
 impl<Id> Column<Id> {
     /// A column of numbers, as wide as its widest.
-    pub(super) fn number(id: Id, title: impl Into<String>, columns: usize, rank: u8) -> Self {
+    pub(in crate::console) fn number(
+        id: Id,
+        title: impl Into<String>,
+        columns: usize,
+        rank: u8,
+    ) -> Self {
         let title = title.into();
         let wide = columns.max(width(&title));
         Self { id, title, width: wide, least: wide, align: Align::Right, rank }
     }
 
     /// A column of words, which may be cut down to `least`.
-    pub(super) fn words(
+    pub(in crate::console) fn words(
         id: Id,
         title: impl Into<String>,
         columns: usize,
@@ -50,7 +55,7 @@ impl<Id> Column<Id> {
 }
 
 /// The columns that fit in `room`, with the widths that they get.
-pub(super) fn fit<Id>(mut columns: Vec<Column<Id>>, room: usize) -> Vec<Column<Id>> {
+pub(in crate::console) fn fit<Id>(mut columns: Vec<Column<Id>>, room: usize) -> Vec<Column<Id>> {
     loop {
         let gaps = columns.len().saturating_sub(1) * GAP;
         let least: usize = columns.iter().map(|column| column.least).sum::<usize>() + gaps;
@@ -80,13 +85,13 @@ fn shrink<Id>(columns: &mut [Column<Id>], room: usize) {
 }
 
 /// Columns left over to the right of the last one, its gap taken off.
-pub(super) fn rest<Id>(columns: &[Column<Id>], room: usize) -> usize {
+pub(in crate::console) fn rest<Id>(columns: &[Column<Id>], room: usize) -> usize {
     let used: usize = columns.iter().map(|column| column.width + GAP).sum();
     room.saturating_sub(used)
 }
 
 /// One line: for every column its text and role.
-pub(super) fn line<Id: Copy>(
+pub(in crate::console) fn line<Id: Copy>(
     columns: &[Column<Id>],
     symbols: &Symbols,
     mut cell: impl FnMut(Id) -> (String, Role),
@@ -114,7 +119,10 @@ pub(super) fn line<Id: Copy>(
 }
 
 /// The line of titles.
-pub(super) fn head<Id: Copy + PartialEq>(columns: &[Column<Id>], symbols: &Symbols) -> Row {
+pub(in crate::console) fn head<Id: Copy + PartialEq>(
+    columns: &[Column<Id>],
+    symbols: &Symbols,
+) -> Row {
     line(columns, symbols, |id| {
         let title =
             columns.iter().find(|column| column.id == id).map(|column| column.title.clone());

@@ -15,7 +15,7 @@
 mod answer;
 mod asked;
 mod bar;
-mod columns;
+pub(super) mod columns;
 mod curve;
 mod header;
 mod hot_keys;
@@ -62,7 +62,8 @@ pub fn draw(state: &State, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.answer, &answer::row(state, symbols));
     body(&mut canvas, state, chrome);
     if let Some(content) = overlay::content(state, symbols) {
-        window(&mut canvas, state, &content);
+        let scroll = state.overlay.as_ref().map_or(0, |overlay| overlay.scroll);
+        window(&mut canvas, state.size, scroll, &content);
     }
     prompt::draw_error(&mut canvas, state, chrome);
     canvas.row(chrome.bar, &bar::row(state, symbols, columns));
@@ -127,7 +128,7 @@ fn batch_read(state: &State, read: Option<BatchId>) -> Row {
 }
 
 /// Paragraphs in the middle of an area.
-fn message(canvas: &mut Canvas<'_>, area: Rect, paragraphs: &[&str]) {
+pub(super) fn message(canvas: &mut Canvas<'_>, area: Rect, paragraphs: &[&str]) {
     let width = usize::from(area.width).saturating_sub(8).min(90);
     let lines: Vec<Row> = paragraphs
         .iter()
@@ -144,10 +145,15 @@ fn message(canvas: &mut Canvas<'_>, area: Rect, paragraphs: &[&str]) {
     canvas.rows(place, &lines);
 }
 
-fn window(canvas: &mut Canvas<'_>, state: &State, content: &overlay::Content) {
-    let area = overlay::area(state.size);
-    let page = overlay::page(state.size);
-    let scroll = state.overlay.as_ref().map_or(0, |overlay| overlay.scroll);
+/// What is laid over a screen, in its frame.
+pub(super) fn window(
+    canvas: &mut Canvas<'_>,
+    size: Size,
+    scroll: usize,
+    content: &overlay::Content,
+) {
+    let area = overlay::area(size);
+    let page = overlay::page(size);
     let scroll = scroll.min(content.rows.len().saturating_sub(page));
     canvas.clear(area);
     let below = content.rows.len().saturating_sub(scroll + page);
@@ -165,7 +171,8 @@ fn window(canvas: &mut Canvas<'_>, state: &State, content: &overlay::Content) {
     canvas.rows(inner, content.rows.iter().skip(scroll));
 }
 
-fn too_small(canvas: &mut Canvas<'_>, size: Size) {
+/// What is drawn where nothing fits.
+pub(super) fn too_small(canvas: &mut Canvas<'_>, size: Size) {
     let rows = [
         Row::of(format!("needs {MIN_WIDTH}x{MIN_HEIGHT},"), Role::Strong),
         Row::of(format!("this is {}x{}", size.width, size.height), Role::Text),

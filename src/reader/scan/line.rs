@@ -1,7 +1,5 @@
 //! From one checkpoint's reports to its line in a scan. Pure.
 
-use std::cmp::Ordering;
-
 use serde_json::Value;
 
 use crate::checkpoint::Confs;
@@ -139,9 +137,4 @@ fn max_over_mean(facts: &Facts, partitions: &PartitionsReport) -> Option<f64> {
         Some((rows.mean >= ROWS_TO_JUDGE, rows.max_over_mean?))
     });
     ratios.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(_, ratio)| ratio)
-}
-
-/// By judgement, then by path.
-pub(super) fn order(a: &ScannedCheckpoint, b: &ScannedCheckpoint) -> Ordering {
-    a.judged.order(&b.judged).then_with(|| a.path.cmp(&b.path))
 }
