@@ -20,4 +20,5 @@ pub mod report;
 pub mod state;
 pub mod storage;
 pub mod task;
+pub mod telemetry;
 pub mod units;

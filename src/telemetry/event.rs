@@ -1,0 +1,364 @@
+//! The events of running queries, in one form for all sources.
+//!
+//! `None` means that the source did not say, or said something that is no such value.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
+
+/// Something that a source told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Where it stood.
+    pub place: Place,
+    /// What it is.
+    pub kind: EventKind,
+}
+
+/// Where an event stood in its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The source's name: a path, an address, or `-` for standard input. A file of several that
+    /// belong to one source is named itself.
+    pub source: Arc<str>,
+    /// The line on which the piece begins, counted from 1; `None` where there are no lines, or
+    /// the source was not read from its start.
+    pub line: Option<u64>,
+}
+
+/// What an event is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// A query was started, or restarted under a new run id.
+    Started(Started),
+    /// A microbatch was done.
+    Progress(Box<Progress>),
+    /// A query waits for data.
+    Idle {
+        /// Which query.
+        query: QueryRef,
+        /// When.
+        timestamp: Option<UnixMillis>,
+    },
+    /// A query ended.
+    Terminated(Terminated),
+    /// What the tasks of a microbatch did, by partition of one stateful operator.
+    PartitionLoad(Box<PartitionLoad>),
+    /// What the application runs on, with which confs.
+    Environment(Box<Environment>),
+    /// A driver's log tells of an offline repartition.
+    Repartition(RepartitionNote),
+    /// The source lost its connection, was cut or rotated, or skipped something; the text says
+    /// what and what is done about it.
+    Interrupted(String),
+    /// A piece that looks like an event and cannot be read: why.
+    Unreadable(String),
+}
+
+/// Which query an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct QueryRef {
+    /// The id that lives in the checkpoint's `metadata` file: the same over restarts.
+    pub id: Option<Arc<str>>,
+    /// The id of this run: another after each restart.
+    pub run: Option<Arc<str>>,
+    /// The name that the program gave it.
+    pub name: Option<Arc<str>>,
+}
+
+/// A query was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// Which query.
+    pub query: QueryRef,
+    /// When.
+    pub timestamp: Option<UnixMillis>,
+}
+
+/// A query ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terminated {
+    /// Which query.
+    pub query: QueryRef,
+    /// When, where the source tells: event logs of Spark do not.
+    pub timestamp: Option<UnixMillis>,
+    /// The exception with its stack trace; `None` when it was stopped.
+    pub exception: Option<String>,
+    /// The error class that Spark names (`errorClassOnException`). Often `None` although the
+    /// exception's text has one: see [`Self::class_in_text`].
+    pub error_class: Option<String>,
+    /// The error class that stands in brackets in the exception's text, the deepest useful one.
+    pub class_in_text: Option<String>,
+}
+
+/// A number with what it says when it is not known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Measure {
+    /// A whole number.
+    Whole(i64),
+    /// A number with a fraction, or too large for a whole one; finite.
+    Real(f64),
+}
+
+/// The state rows of an operator, as the query reports them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// This many keys.
+    Known(u64),
+    /// Not counted: `rocksdb.trackTotalNumberOfRows` is off, so that 0 is reported although rows
+    /// are written. Never to be shown as empty.
+    Untracked,
+    /// The source does not say.
+    Unknown,
+}
+
+/// A query's watermark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watermark {
+    /// At this moment of event time.
+    At(UnixMillis),
+    /// There is one, and nothing has moved it yet: Spark reports 1970-01-01.
+    NotSet,
+    /// There is none, or the source does not say.
+    None,
+}
+
+/// A microbatch that was done: Spark's `StreamingQueryProgress`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Which query.
+    pub query: QueryRef,
+    /// The microbatch.
+    pub batch: Option<BatchId>,
+    /// When its trigger began.
+    pub timestamp: Option<UnixMillis>,
+    /// How long it took in all, in milliseconds: `batchDuration` (Spark 4.0 and later), else
+    /// `durationMs.triggerExecution`.
+    pub duration_ms: Option<u64>,
+    /// Its phases in milliseconds, in the order of the source. An open set of names.
+    pub phases: Vec<(String, u64)>,
+    /// Rows that came in.
+    pub rows_in: Option<u64>,
+    /// Rows per second that came in since the batch before.
+    pub input_rate: Option<f64>,
+    /// Rows per second while it ran.
+    pub processed_rate: Option<f64>,
+    /// The event times in it.
+    pub event_time: EventTime,
+    /// The watermark that it ran with.
+    pub watermark: Watermark,
+    /// The stateful operators; the place of one is its operator id.
+    pub operators: Vec<OperatorProgress>,
+    /// The sources.
+    pub sources: Vec<SourceProgress>,
+    /// The sink.
+    pub sink: Option<SinkProgress>,
+    /// The fields that have no place above, as they were.
+    pub other: Map<String, Value>,
+}
+
+/// The event times of the rows of a microbatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventTime {
+    /// The earliest.
+    pub min: Option<UnixMillis>,
+    /// The mean.
+    pub avg: Option<UnixMillis>,
+    /// The latest.
+    pub max: Option<UnixMillis>,
+}
+
+/// A stateful operator in a microbatch. Times are sums over its tasks, not wall time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorProgress {
+    /// Spark's name for it.
+    pub name: Option<String>,
+    /// Rows in its state after the batch, over all partitions.
+    pub rows: Rows,
+    /// Rows that the batch put.
+    pub updated: Option<u64>,
+    /// Rows that the batch removed.
+    pub removed: Option<u64>,
+    /// Rows that came too late for the watermark.
+    pub dropped: Option<u64>,
+    /// Memory of its state stores.
+    pub memory: Option<Bytes>,
+    /// Its partitions.
+    pub partitions: Option<u64>,
+    /// Its state store instances: more than partitions where an operator has several stores.
+    pub instances: Option<u64>,
+    /// Milliseconds spent on updates.
+    pub update_ms: Option<u64>,
+    /// Milliseconds spent on removals.
+    pub removal_ms: Option<u64>,
+    /// Milliseconds spent on commits.
+    pub commit_ms: Option<u64>,
+    /// Custom metrics that are not of one partition, in the order of the source.
+    pub custom: Vec<Custom>,
+    /// Custom metrics of one partition (`NAME.partition_P_STORE`). Spark tells those of the few
+    /// that lag most only: never all partitions.
+    pub labelled: Vec<PartitionLabelled>,
+    /// The fields that have no place above, as they were.
+    pub other: Map<String, Value>,
+}
+
+/// A custom metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Custom {
+    /// Its name.
+    pub name: String,
+    /// Its value; `None` when it is no number.
+    pub value: Option<Measure>,
+}
+
+/// A custom metric of one partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionLabelled {
+    /// Its name without the partition: `SnapshotLastUploaded`.
+    pub name: String,
+    /// The partition.
+    pub partition: PartitionId,
+    /// The store.
+    pub store: String,
+    /// Its value. Of `SnapshotLastUploaded` a version; -1 for never.
+    pub value: Option<Measure>,
+}
+
+/// A source in a microbatch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceProgress {
+    /// What it is, in Spark's words.
+    pub description: Option<String>,
+    /// Where the batch began, as the source writes offsets.
+    pub start: Option<Value>,
+    /// Where it ended.
+    pub end: Option<Value>,
+    /// What there was to read.
+    pub latest: Option<Value>,
+    /// Rows that came in from it.
+    pub rows_in: Option<u64>,
+    /// Rows per second that came in from it.
+    pub input_rate: Option<f64>,
+    /// Rows per second that were worked off.
+    pub processed_rate: Option<f64>,
+    /// Its own metrics, in the order of the source; numbers may have come as strings.
+    pub metrics: Vec<(String, Value)>,
+    /// How far it is behind.
+    pub lag: Lag,
+    /// The fields that have no place above, as they were.
+    pub other: Map<String, Value>,
+}
+
+/// How far a source is behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lag {
+    /// Offsets (rows, for Kafka) over all its partitions: latest − end.
+    pub offsets: Option<u64>,
+    /// Offsets of the partition that is furthest behind (`maxOffsetsBehindLatest`).
+    pub worst: Option<u64>,
+    /// Bytes (`numBytesOutstanding`, `estimatedTotalBytesBehindLatest`).
+    pub bytes: Option<u64>,
+    /// Files (`numFilesOutstanding`).
+    pub files: Option<u64>,
+}
+
+/// The sink in a microbatch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SinkProgress {
+    /// What it is, in Spark's words.
+    pub description: Option<String>,
+    /// Rows written; `None` when the sink does not count (-1).
+    pub rows_out: Option<u64>,
+    /// Its other fields, as they were.
+    pub other: Map<String, Value>,
+}
+
+/// What the tasks of one microbatch did, by partition of one stateful operator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionLoad {
+    /// Which query.
+    pub query: QueryRef,
+    /// The microbatch.
+    pub batch: Option<BatchId>,
+    /// The operator: its id and Spark's name for it, where the plan tells.
+    pub operator: Option<OperatorId>,
+    /// Spark's name for the plan node, such as `StateStoreSave`.
+    pub operator_name: Option<String>,
+    /// When the last of the tasks ended.
+    pub timestamp: Option<UnixMillis>,
+    /// The tasks, by partition: of several attempts the one that succeeded.
+    pub tasks: Vec<TaskLoad>,
+    /// Tasks that the stage has, where known: more than `tasks` while it runs or where some were
+    /// not seen.
+    pub expected: Option<u32>,
+}
+
+/// What one task did. Measures of state are of the operator; measures of time and input are of
+/// the whole task, which may run several operators.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TaskLoad {
+    /// The state partition: the task's `Partition ID`.
+    pub partition: PartitionId,
+    /// Rows in the operator's state after the batch; `None` also when Spark does not count them.
+    pub rows: Option<u64>,
+    /// Rows put.
+    pub updated: Option<u64>,
+    /// Rows removed.
+    pub removed: Option<u64>,
+    /// Rows that came too late for the watermark.
+    pub dropped: Option<u64>,
+    /// Memory of the state stores.
+    pub memory: Option<Bytes>,
+    /// Rows that arrived: shuffle records read by the task.
+    pub arriving: Option<u64>,
+    /// Bytes that arrived: shuffle bytes read by the task.
+    pub arriving_bytes: Option<Bytes>,
+    /// Milliseconds from launch to end.
+    pub task_ms: Option<u64>,
+    /// Milliseconds of updates.
+    pub update_ms: Option<u64>,
+    /// Milliseconds of removals.
+    pub removal_ms: Option<u64>,
+    /// Milliseconds of the commit.
+    pub commit_ms: Option<u64>,
+    /// Milliseconds of garbage collection.
+    pub gc_ms: Option<u64>,
+    /// Bytes spilled to disk.
+    pub spilled: Option<Bytes>,
+    /// Milliseconds of waiting for shuffle blocks.
+    pub fetch_wait_ms: Option<u64>,
+    /// The executor.
+    pub executor: Option<Arc<str>>,
+    /// Its host.
+    pub host: Option<Arc<str>>,
+    /// Whether it was loaded from storage, not found on the executor, where Spark tells (4.2+).
+    pub loaded: Option<bool>,
+}
+
+/// What an application runs on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Environment {
+    /// Spark's version.
+    pub spark_version: Option<String>,
+    /// The application's id.
+    pub application: Option<String>,
+    /// Confs (`spark.*`), values that look secret left out.
+    pub confs: Vec<(String, String)>,
+}
+
+/// What a driver's log says of an offline repartition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepartitionNote {
+    /// The checkpoint, as the log names it.
+    pub checkpoint: Option<String>,
+    /// The count asked for.
+    pub partitions: u32,
+    /// The batch of the repartition, once the log tells.
+    pub batch: Option<BatchId>,
+    /// When the line was written.
+    pub timestamp: Option<UnixMillis>,
+    /// How long it took in milliseconds; `None` when it has begun only.
+    pub duration_ms: Option<u64>,
+}

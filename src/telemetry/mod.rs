@@ -1,0 +1,20 @@
+//! What a running query says of itself: one stream of typed events, whatever the source.
+//!
+//! ```text
+//!  bytes (a log, a pipe, an answer of the Spark UI)
+//!    │  splitting: lines, JSON objects within text, frames of a compressed log
+//!    v
+//!  pieces with their place ─> parsing, lenient ─> Event
+//! ```
+//!
+//! Sources differ by version and vendor. What is missing is unknown, what is unknown is kept,
+//! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
+//! knows checkpoints or the screen.
+
+pub mod event;
+
+pub use event::{
+    Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
+    PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, Rows,
+    SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+};
