@@ -15,6 +15,7 @@ pub mod cli;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;
+pub mod figures;
 pub mod reader;
 pub mod report;
 pub mod state;

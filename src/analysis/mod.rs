@@ -5,7 +5,9 @@ pub mod heavy;
 pub mod layout;
 mod recommend;
 mod skew;
+pub mod spread;
 pub mod verdict;
 
 pub use recommend::{DEFAULT_BOUND, Recommendation, candidates, recommend};
 pub use skew::{Distribution, Largest, Skew};
+pub use spread::Spread;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::args::{OperatorArg, ReadArgs};
 use super::exit::CliError;
-use super::number::{bytes, count, float};
 use super::surroundings::{Stream, Surroundings};
 use super::text;
+use crate::figures::{bytes, count, float};
 use crate::reader::{Depth, Observation, Observe, Request};
 use crate::report::OperatorReport;
 use crate::task::{Cancel, Progress};

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::analysis::spread::ROWS_TO_JUDGE;
 use crate::checkpoint::Confs;
 use crate::diagnosis::Severity;
-use crate::diagnosis::candidate::{Facts, Judgement, OperatorFacts, ROWS_TO_JUDGE, StoreFacts};
+use crate::diagnosis::candidate::{Facts, Judgement, OperatorFacts, StoreFacts};
 use crate::reader::Observation;
 use crate::report::{
     Grade, InspectReport, OperatorReport, PartitionsReport, ScanObstacle, ScanReason,
