@@ -71,6 +71,17 @@ pub fn share(part: f64) -> String {
     }
 }
 
+/// How long something took: `850 ms`, `52.1 s`, `3 m 34 s`, `2 h 5 m`.
+pub fn span(millis: u64) -> String {
+    let (seconds, minutes) = (millis / 1000, millis / 60_000);
+    match millis {
+        ..1000 => format!("{millis} ms"),
+        1000..120_000 => format!("{seconds}.{} s", millis % 1000 / 100),
+        120_000..7_200_000 => format!("{minutes} m {} s", seconds % 60),
+        _ => format!("{} h {} m", count(minutes / 60), minutes % 60),
+    }
+}
+
 /// A non-negative number rounded to a whole one; 0 for anything else.
 #[expect(
     clippy::cast_possible_truncation,
@@ -135,6 +146,14 @@ mod tests {
     fn shares_never_hide_something_as_nothing() {
         let texts = [0.0, 0.000_1, 0.057_2, 0.22, 1.0, 3.2].map(share);
         assert_eq!(texts, ["0 %", "<0.1 %", "5.7 %", "22.0 %", "100 %", "320 %"]);
+    }
+
+    #[test]
+    fn spans_have_one_unit_or_two() {
+        let millis = [0, 999, 1000, 52_149, 119_999, 214_000, 7_500_000, 360_000_000];
+        let texts =
+            ["0 ms", "999 ms", "1.0 s", "52.1 s", "119.9 s", "3 m 34 s", "2 h 5 m", "100 h 0 m"];
+        assert_eq!(millis.map(span), texts);
     }
 
     #[test]

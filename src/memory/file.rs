@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::thin::thinned;
 use super::{Record, Sample};
+use crate::analysis::pauses::{Pause, merge};
 use crate::units::UnixMillis;
 
 /// A file that outgrows this is thinned.
@@ -66,6 +67,22 @@ pub struct Remembered {
     pub records: Vec<Record>,
     /// Lines that say nothing to this version: torn, damaged, or of a newer one.
     pub skipped: u64,
+}
+
+impl Remembered {
+    /// The samples, oldest first.
+    pub fn samples(&self) -> Vec<Sample> {
+        self.records.iter().filter_map(sample).collect()
+    }
+
+    /// The repartitions, each once, oldest first.
+    pub fn pauses(&self) -> Vec<Pause> {
+        let pauses = self.records.iter().filter_map(|record| match record {
+            Record::Repartition(pause) => Some(pause.clone()),
+            Record::Sample(_) => None,
+        });
+        merge(pauses)
+    }
 }
 
 impl Memory {
@@ -248,7 +265,6 @@ fn is_uuid(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::pauses::Pause;
     use crate::units::BatchId;
 
     const ID: &str = "11111111-2222-4333-8444-555555555501";
