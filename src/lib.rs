@@ -12,9 +12,12 @@
 pub mod analysis;
 pub mod checkpoint;
 pub mod cli;
+pub mod config;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;
+pub mod figures;
+pub mod memory;
 pub mod reader;
 pub mod report;
 pub mod state;

@@ -10,14 +10,17 @@ use std::collections::BTreeSet;
 
 use fake::Fake;
 use serde_json::Value;
+use statetop::analysis::pauses::{Around, Pause, TimeSource, Timed};
 use statetop::diagnosis::candidate::{Judgement, Standing};
+use statetop::memory::{Record, Remembered, Sample};
 use statetop::report::{
-    ConfLine, Extent, Grade, LagLine, LoadLine, OperatorLine, ProgressLine, Provider,
-    RepartitionLine, RepartitionWord, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint,
-    ScannedOperator, SinkLine, SourceLine, Status, Unreadable, UnreadableKind,
+    ConfLine, Extent, Grade, HistoryReport, LagLine, LoadLine, OperatorLine, PausesReport,
+    ProgressLine, Provider, RepartitionLine, RepartitionWord, ScanObstacle, ScanReason, ScanReport,
+    ScannedCheckpoint, ScannedOperator, SinkLine, SourceLine, StateSize, Status, Unreadable,
+    UnreadableKind,
 };
 use statetop::telemetry::{Event, EventKind, Place};
-use statetop::units::{Bytes, OperatorId, PartitionId};
+use statetop::units::{BatchId, Bytes, OperatorId, PartitionId};
 
 /// Objects whose keys or shape come from the checkpoint, not from us; and the formulas, which have
 /// the names of the numbers beside them.
@@ -108,6 +111,7 @@ fn a_scan_is_documented() {
     let standing = Standing::Gain;
     let checkpoint = ScannedCheckpoint {
         path: "/data/ckpt".to_owned(),
+        name: None,
         query_id: None,
         status: Status::Committed,
         operators: vec![ScannedOperator { id: OperatorId(0), name: "dedupe".to_owned() }],
@@ -243,6 +247,7 @@ fn progress_is_documented() {
         name: None,
         rows: None,
         rows_known: false,
+        rows_tracked: None,
         updated: None,
         removed: None,
         dropped: None,
@@ -261,4 +266,46 @@ fn progress_is_documented() {
     paths(&serde_json::to_value(conf).unwrap(), "conf", &mut fields);
     paths(&serde_json::to_value(&line).unwrap(), "", &mut fields);
     assert_eq!(documented("progress"), fields);
+}
+
+#[test]
+fn pauses_are_documented() {
+    let around = Around {
+        batches: 1,
+        batch_ms: Some(1.0),
+        max_over_mean: Some(1.0),
+        files_per_batch: Some(1.0),
+    };
+    let timed = Some(Timed { millis: 1, source: TimeSource::Checkpoint });
+    let pause = |rows| Pause {
+        rows: Some(rows),
+        pause: timed,
+        outage: timed,
+        before: around,
+        after: around,
+        ..Pause::of(BatchId(rows))
+    };
+    let now = StateSize { rows: Some(3), bytes: None, partitions: None };
+    let seen = vec![pause(1), pause(2), pause(3)];
+    let report = PausesReport::new(String::new(), None, now, seen.clone());
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    assert_eq!(documented("pauses"), fields);
+
+    let sample = Sample {
+        at: fake::NOW,
+        batch: BatchId(1),
+        rows: None,
+        bytes: None,
+        partitions: None,
+        batch_ms: None,
+        max_over_mean: None,
+    };
+    let records = vec![Record::Sample(sample), Record::Repartition(Pause::of(BatchId(1)))];
+    let report = HistoryReport::new(String::new(), Remembered { records, skipped: 0 });
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    // The documentation points to the table of pauses.
+    fields.retain(|path| !path.starts_with("pauses[]"));
+    assert_eq!(documented("history"), fields);
 }
