@@ -2,7 +2,8 @@
 //!
 //! A pure function that never fails: what is missing is unknown, what is odd or unknown is kept
 //! in `other`. Field names are those of Spark's `StreamingQueryProgress.json`, which are the same
-//! from 3.5 to 4.3 and on Databricks. Must not know where the object was found.
+//! from 3.5 to 4.3 and on Databricks; the event log leaves out
+//! totals and has offsets as texts. Must not know where the object was found.
 
 mod operators;
 mod sources;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{EventTime, Progress, QueryRef, Watermark};
+use super::event::{EventTime, Progress, QueryRef, SourceProgress, Watermark};
 use super::fields::Fields;
 use super::number;
 use crate::units::{BatchId, UnixMillis};
@@ -27,19 +28,21 @@ pub fn parse(object: Map<String, Value>) -> Progress {
         .read("batchDuration", number::count)
         .or_else(|| phases.iter().find(|(name, _)| name == "triggerExecution").map(|(_, ms)| *ms));
     let (event_time, watermark) = event_time(&mut fields);
+    let sources: Vec<_> = fields.objects("sources").into_iter().map(sources::parse).collect();
+    let (rows_in, input_rate, processed_rate) = rates(&mut fields, &sources);
     Progress {
         query,
         batch,
         timestamp,
         duration_ms,
         phases,
-        rows_in: fields.read("numInputRows", number::count),
-        input_rate: fields.read("inputRowsPerSecond", number::real),
-        processed_rate: fields.read("processedRowsPerSecond", number::real),
+        rows_in,
+        input_rate,
+        processed_rate,
         event_time,
         watermark,
         operators: fields.objects("stateOperators").into_iter().map(operators::parse).collect(),
-        sources: fields.objects("sources").into_iter().map(sources::parse).collect(),
+        sources,
         sink: fields.object("sink").map(sources::sink),
         other: fields.rest(),
     }
@@ -56,6 +59,28 @@ pub(super) fn query(fields: &mut Fields) -> QueryRef {
 
 fn shared(value: &Value) -> Option<Arc<str>> {
     number::text(value).map(Arc::from)
+}
+
+/// Rows and rates over all sources. Event logs have those of the sources alone, of which Spark
+/// makes its totals as sums.
+fn rates(
+    fields: &mut Fields,
+    sources: &[SourceProgress],
+) -> (Option<u64>, Option<f64>, Option<f64>) {
+    let rate = |of: fn(&SourceProgress) -> Option<f64>| -> Option<f64> {
+        sources.iter().map(of).sum::<Option<f64>>().filter(|_| !sources.is_empty())
+    };
+    let rows: Option<u64> = sources.iter().map(|source| source.rows_in).sum();
+    let rows = rows.filter(|_| !sources.is_empty());
+    (
+        fields.read("numInputRows", number::count).or(rows),
+        fields
+            .read("inputRowsPerSecond", number::real)
+            .or_else(|| rate(|source| source.input_rate)),
+        fields
+            .read("processedRowsPerSecond", number::real)
+            .or_else(|| rate(|source| source.processed_rate)),
+    )
 }
 
 /// `durationMs`: an open set of names, which may contain dots.
