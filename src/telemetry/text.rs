@@ -68,7 +68,7 @@ impl TextReader {
                 }
                 PieceKind::Text(text) => self.log.line(line, &text, &mut found),
                 PieceKind::Object(object) => match objects::read(object) {
-                    Told::Entry(entry) => self.log.entry(line, entry, &mut found),
+                    Told::Entry(entry) => self.log.structured(line, entry, &mut found),
                     Told::Event(kind) => {
                         self.log.settle(&mut found);
                         found.push((line, kind));

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use crate::telemetry::event::QueryRef;
 use crate::units::BatchId;
 
@@ -29,6 +31,10 @@ pub(super) enum Message<'a> {
     /// The same, in the words of the exception that the program gets: the rest of the message,
     /// and the next lines, are the exception.
     StreamFailed(QueryRef),
+    /// A query has worked off all that was available and ends; the message does not say which.
+    NoMoreData,
+    /// A query's thread is gone, whatever ended it.
+    Gone(QueryRef),
     /// A query waits for data; the message does not say which.
     Idle,
     /// A conf was taken from the checkpoint.
@@ -72,11 +78,25 @@ pub(super) enum Step {
 impl<'a> Message<'a> {
     /// What a message tells; `None` for the many that tell nothing of interest.
     pub(super) fn of(text: &'a str) -> Option<Self> {
-        repartition(text)
-            .or_else(|| conf(text))
-            .or_else(|| of_query(text))
-            .or_else(|| text.contains("Streaming query has been idle").then_some(Self::Idle))
+        if has(text, "[id = ") {
+            of_query(text)
+        } else if has(text, "Updating the value of conf") {
+            conf(text)
+        } else if has(text, "epartition") {
+            repartition(text)
+        } else if has(text, "Streaming query has been idle") {
+            Some(Self::Idle)
+        } else if has(text, "terminating this Trigger.AvailableNow query") {
+            Some(Self::NoMoreData)
+        } else {
+            None
+        }
     }
+}
+
+/// Whether a text has a word. Logs are long, and this is asked of every entry.
+pub(super) fn has(text: &str, word: &str) -> bool {
+    memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }
 
 /// `Updating the value of conf 'K' in current session from 'A' to 'B'.`
@@ -106,6 +126,9 @@ fn of_query(text: &str) -> Option<Message<'_>> {
     }
     if after.starts_with(" was stopped") {
         return query("Query ").map(Message::Stopped);
+    }
+    if after.starts_with(" has been shutdown") {
+        return query("pool for query ").map(Message::Gone);
     }
     let checkpoint = after.strip_prefix(". Use ")?.split_once(" to store the query checkpoint")?.0;
     query("Starting ").map(|query| Message::Starting { query, checkpoint })
@@ -177,6 +200,16 @@ mod tests {
             (
                 "[STREAM_FAILED] Query [id = a-1, runId = b-2] terminated with exception: x",
                 Some(Message::StreamFailed(query(None))),
+            ),
+            (
+                "MicroBatchExecution: Async log purge executor pool for query agg [id = a-1, \
+                 runId = b-2] has been shutdown",
+                Some(Message::Gone(query(Some("agg")))),
+            ),
+            (
+                "MicroBatchExecution: Finished processing all available data for the trigger, \
+                 terminating this Trigger.AvailableNow query",
+                Some(Message::NoMoreData),
             ),
             ("MicroBatchExecution: Query agg [id = a-1, runId = b-2] waits", None),
             ("MicroBatchExecution: Query agg [id = a-1", None),
