@@ -91,10 +91,6 @@ impl DriverLog {
     ) {
         self.settle(found);
         self.headed = true;
-        if let Some(progress) = progress_within(message) {
-            found.push((line, progress));
-            return;
-        }
         let Some(said) = Message::of(message) else { return };
         let text = exception.unwrap_or_default();
         match said {
@@ -166,6 +162,7 @@ impl DriverLog {
                 checkpoint: Some(checkpoint.to_owned()),
             }),
             Message::Stopped(query) => return self.end(timestamp, query, None),
+            Message::Progress(object) => return progress_within(object),
             Message::NoMoreData => {
                 self.no_more_data = true;
                 return None;
@@ -240,11 +237,7 @@ impl Gathering {
 }
 
 /// The progress object that a message has within itself, where messages are texts of JSON.
-fn progress_within(message: &str) -> Option<EventKind> {
-    if !message::has(message, message::PROGRESS) {
-        return None;
-    }
-    let (_, object) = message.split_once(message::PROGRESS)?;
+fn progress_within(object: &str) -> Option<EventKind> {
     match serde_json::from_str(object) {
         Ok(object) => Some(EventKind::Progress(Box::new(progress::parse(object)))),
         // The text that stands before an object of its own.

@@ -4,19 +4,21 @@
 //! `OffsetSeqMetadata` and `OfflineStateRepartitionRunner` in Spark 3.5 to 4.3. Messages are
 //! searched, not matched from their start: loggers and vendors put words before them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::telemetry::event::QueryRef;
 use crate::units::BatchId;
 
 /// What stands before a progress object.
-pub(super) const PROGRESS: &str = "Streaming query made progress: ";
+const PROGRESS: &str = "Streaming query made progress: ";
 
 /// A message that tells something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message<'a> {
+    /// A microbatch was done: the progress object. Empty where it follows as an object of its own.
+    Progress(&'a str),
     /// A query was started.
     Starting {
         /// Which.
@@ -78,26 +80,28 @@ pub(super) enum Step {
 impl<'a> Message<'a> {
     /// What a message tells; `None` for the many that tell nothing of interest.
     pub(super) fn of(text: &'a str) -> Option<Self> {
-        if has(text, "[id = ") {
-            of_query(text)
-        } else if has(text, "Updating the value of conf") {
-            conf(text)
-        } else if has(text, "epartition") {
-            repartition(text)
-        } else if has(text, "Streaming query has been idle") {
-            Some(Self::Idle)
-        } else if has(text, "terminating this Trigger.AvailableNow query") {
-            Some(Self::NoMoreData)
-        } else {
-            None
-        }
+        let has = |word: &Finder<'_>| word.find(text.as_bytes()).is_some();
+        let (_, read) = READERS.iter().find(|(word, _)| has(word))?;
+        read(text)
     }
 }
 
-/// Whether a text has a word. Logs are long, and this is asked of every entry.
-pub(super) fn has(text: &str, word: &str) -> bool {
-    memmem::find(text.as_bytes(), word.as_bytes()).is_some()
-}
+/// What reads a message that has a word.
+type Reader = for<'a> fn(&'a str) -> Option<Message<'a>>;
+
+/// The words by which messages are known, each with what reads them. Logs are long, and every
+/// entry is searched for all of these.
+static READERS: LazyLock<[(Finder<'static>, Reader); 6]> = LazyLock::new(|| {
+    let readers: [(&str, Reader); 6] = [
+        (PROGRESS, |text| Some(Message::Progress(text.split_once(PROGRESS)?.1))),
+        ("[id = ", of_query),
+        ("Updating the value of conf", conf),
+        ("epartition", repartition),
+        ("Streaming query has been idle", |_| Some(Message::Idle)),
+        ("terminating this Trigger.AvailableNow query", |_| Some(Message::NoMoreData)),
+    ];
+    readers.map(|(word, read)| (Finder::new(word), read))
+});
 
 /// `Updating the value of conf 'K' in current session from 'A' to 'B'.`
 fn conf(text: &str) -> Option<Message<'_>> {
