@@ -55,7 +55,6 @@ fn pause(
     batch: BatchId,
     cancel: &Cancel,
 ) -> Result<Pause, ReadError> {
-    let entry = |batch| checkpoint.offset(batch).and_then(|entry| entry.partitions());
     let before = batch.0.checked_sub(1).map(BatchId);
     let moved = if checkpoint.is_committed(batch) {
         seen(reader, Some(batch), sizing(reader), cancel)?
@@ -67,8 +66,8 @@ fn pause(
     let committed = checkpoint.committed_at(batch);
     Ok(Pause {
         at: told(planned),
-        from: before.and_then(entry),
-        to: entry(batch),
+        from: before.and_then(|before| count(checkpoint, before)),
+        to: count(checkpoint, batch),
         finished: checkpoint.is_committed(batch),
         rows: moved.as_ref().and_then(rows),
         bytes: moved.as_ref().map(bytes),
@@ -81,9 +80,13 @@ fn pause(
 }
 
 fn is_repartition(checkpoint: &Checkpoint, batch: BatchId) -> bool {
-    let entry = |batch| checkpoint.offset(batch).and_then(|entry| entry.partitions());
-    let before = batch.0.checked_sub(1).map(BatchId).and_then(entry);
-    matches!((before, entry(batch)), (Some(from), Some(to)) if from != to)
+    let before = batch.0.checked_sub(1).and_then(|before| count(checkpoint, BatchId(before)));
+    before.zip(count(checkpoint, batch)).is_some_and(|(from, to)| from != to)
+}
+
+/// The count in a batch's own offset entry.
+fn count(checkpoint: &Checkpoint, batch: BatchId) -> Option<u32> {
+    checkpoint.offset(batch)?.partitions()
 }
 
 /// A file's time, unless it is the epoch itself: archives keep none.

@@ -164,17 +164,15 @@ pub(super) struct Entry {
 pub(super) fn entry(block: &[u8], at: usize, end: usize) -> Result<Entry, TableError> {
     const CUT: TableError = TableError::Damaged("an entry of a block is cut");
     let bytes = block.get(at..end).ok_or(CUT)?;
-    let (shared, own, value, head) = match bytes {
-        // Nearly all lengths are below 128.
-        [shared @ ..0x80, own @ ..0x80, value @ ..0x80, ..] => {
+    // Nearly all lengths are below 128.
+    let (shared, own, value, head) =
+        if let [shared @ ..0x80, own @ ..0x80, value @ ..0x80, ..] = bytes {
             (usize::from(*shared), usize::from(*own), usize::from(*value), 3)
-        }
-        _ => {
+        } else {
             let mut rest = bytes;
             let (shared, own) = (length(&mut rest)?, length(&mut rest)?);
             (shared, own, length(&mut rest)?, bytes.len() - rest.len())
-        }
-    };
+        };
     let key = at + head;
     let key_end = key.checked_add(own).filter(|to| *to <= end).ok_or(CUT)?;
     let value_end = key_end.checked_add(value).filter(|to| *to <= end).ok_or(CUT)?;

@@ -229,12 +229,11 @@ impl<'t> Cursor<'t> {
             let from = usize::try_from(handle.offset.checked_sub(cursor.ahead_at)?).ok()?;
             cursor.ahead.get(from..from.checked_add(whole)?).map(|_| from)
         };
-        let from = match has(self) {
-            Some(from) => from,
-            None => {
-                self.read_ahead(handle)?;
-                0
-            }
+        let from = if let Some(from) = has(self) {
+            from
+        } else {
+            self.read_ahead(handle)?;
+            0
         };
         let stored = self.ahead.get(from..from + whole).ok_or(TableError::Unreadable)?;
         unpack(stored, self.table.checksum, &mut self.block)?;

@@ -120,7 +120,7 @@ impl Tables {
                         return Ok(());
                     }
                 }
-                _ => return Err(merge.bad(TableError::Damaged("an entry is of an unknown kind"))),
+                _ => return Err(merge.bad(&TableError::Damaged("an entry is of an unknown kind"))),
             }
         }
         Ok(())
@@ -212,7 +212,7 @@ impl<'t> Merging<'t> {
         match cursor.advance() {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            Err(error) => return Err(self.bad(error)),
+            Err(error) => return Err(self.bad(&error)),
         }
         let Self { cursors, order, .. } = self;
         let (Some(moved), cursors) = (cursors.get(at), &*cursors) else { return Ok(()) };
@@ -226,7 +226,7 @@ impl<'t> Merging<'t> {
         Ok(())
     }
 
-    fn bad(&self, error: TableError) -> BadFile {
+    fn bad(&self, error: &TableError) -> BadFile {
         let file =
             self.tables.files.get(self.last).map_or_else(String::new, |(path, _)| path.clone());
         let reason = match error {
