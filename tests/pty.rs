@@ -14,11 +14,11 @@
 )]
 
 #[path = "support/mod.rs"]
-#[allow(dead_code, reason = "only the checkpoints are of use here")]
 mod fixtures;
 #[path = "console/support.rs"]
 mod support;
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::Arc;

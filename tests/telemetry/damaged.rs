@@ -18,10 +18,7 @@ const WHOLE: &str = "{\"id\": \"a\", \"runId\": \"whole\", \"batchId\": 1}";
 /// Samples one after the other, with bytes replaced, removed and put in.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let samples = prop::collection::vec(prop::sample::select(&NAMES[..]), 1..3);
-    let bytes = prop_oneof![
-        prop::sample::select(&b"{}[]\",:\\\n\r 0x"[..]),
-        any::<u8>()
-    ];
+    let bytes = prop_oneof![prop::sample::select(&b"{}[]\",:\\\n\r 0x"[..]), any::<u8>()];
     let changes = prop::collection::vec((any::<prop::sample::Index>(), bytes, 0..3_usize), 0..12);
     (samples, changes).prop_map(|(names, changes)| {
         let mut source: Vec<u8> = names.into_iter().flat_map(sample).collect();
