@@ -13,6 +13,7 @@
 
 pub mod error_class;
 pub mod event;
+pub mod event_log;
 mod fields;
 pub mod listener;
 pub mod number;

@@ -24,12 +24,14 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).absolute().parent
 sys.path.insert(0, str(HERE))
 
 from sparkfix import READER_VERSION, VERSIONS, WORK_ROOT  # noqa: E402
 
 HOME = Path(WORK_ROOT) / "eventlogs"
+PROGRAM = Path(WORK_ROOT) / "program"
+"""Where this program is copied before it runs: logs quote its path in stack traces."""
 SMALL = "small-" + READER_VERSION
 MASTER = "local[2,2]"
 """Two cores, and a task may fail once."""
@@ -44,16 +46,17 @@ def environment(version: str) -> Path:
 def spawn(version: str, args: list[str]) -> None:
     """Run this program as a worker in the environment of `version`."""
     python = environment(version) / "bin" / "python"
+    shutil.copytree(HERE, PROGRAM, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     env = {
         **os.environ,
-        "PYTHONPATH": str(HERE),
+        "PYTHONPATH": str(PROGRAM),
         "TZ": "UTC",
         "PYSPARK_PYTHON": str(python),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONWARNINGS": "ignore",
     }
     env.pop("SPARK_HOME", None)
-    subprocess.run([str(python), str(HERE / "eventlogs.py"), *args], env=env, check=True)
+    subprocess.run([str(python), str(PROGRAM / "eventlogs.py"), *args], env=env, cwd=WORK_ROOT, check=True)
 
 
 # Recording: in the environment of each release.
@@ -84,7 +87,7 @@ def record(name: str) -> None:
     logs.mkdir(parents=True)
     settings = {**layout(version), "spark.eventLog.dir": logs.as_uri(), recording.SECRET: "hunter2"}
     spark = session.start(master=MASTER, settings=settings)
-    application, jvm = spark.sparkContext.applicationId, spark._jvm
+    application = spark.sparkContext.applicationId
     recorder = recording.Recorder(spark, version, name.split("-")[0])
     if name.startswith("small"):
         recorder.aggregation(2)
@@ -93,7 +96,6 @@ def record(name: str) -> None:
     truth = {"spark_version": version, "application": application, "queries": recorder.truth()}
     (home / "recorded.json").write_text(json.dumps(truth))
     recording.wait_for_log(spark, logs)
-    write_forms(jvm, application, home, small=name.startswith("small"))
 
 
 def log_lines(logs: Path) -> list[str]:
@@ -103,15 +105,20 @@ def log_lines(logs: Path) -> list[str]:
     return "".join(p.read_text() for p in parts).splitlines()
 
 
-def write_forms(jvm: Any, application: str, home: Path, small: bool) -> None:
-    """The other forms of the log: all of them of the small one, else what 4.x writes by default, cut off."""
+def write_forms(name: str) -> None:
+    """The other forms of a log: all of them of the small one, else what 4.x writes by default, of its beginning."""
+    from pyspark.java_gateway import launch_gateway
+
     from sparkfix import eventlog_files
     from sparkfix.eventlog_files import Form
 
-    writers = eventlog_files.Writers(jvm, application)
+    home = HOME / name
+    application = json.loads((home / "recorded.json").read_text())["application"]
+    writers = eventlog_files.Writers(launch_gateway().jvm, application)
     lines = log_lines(home / "logs")
     forms = home / "forms"
-    if small:
+    shutil.rmtree(forms, ignore_errors=True)
+    if name == SMALL:
         wanted = [Form(codec, rolling) for codec in eventlog_files.CODECS for rolling in (False, True)]
         wanted += [Form(codec, False, finished=False) for codec in eventlog_files.CODECS]
         wanted += [Form("zstd", True, finished=False)]
@@ -120,7 +127,7 @@ def write_forms(jvm: Any, application: str, home: Path, small: bool) -> None:
         lines = lines[: len(lines) // 6]
     for form in wanted:
         writers.write(lines, forms / form.name, form)
-    if small:
+    if name == SMALL:
         compacted = forms / "compacted-zstd"
         writers.write(lines, compacted, Form("zstd", True, rolls=4))
         print("compaction:", writers.compact(next(compacted.iterdir())), flush=True)
@@ -234,13 +241,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--versions", type=lambda t: t.split(","), default=list(VERSIONS))
     parser.add_argument("--out", type=Path, default=HERE.parent / "telemetry" / "eventlogs")
-    parser.add_argument("--stages", type=lambda t: t.split(","), default=["record", "truth", "pack"])
-    parser.add_argument("--worker", choices=("record", "truth", "pack"))
+    parser.add_argument("--stages", type=lambda t: t.split(","), default=["record", "forms", "truth", "pack"])
+    parser.add_argument("--worker", choices=("record", "forms", "truth", "pack"))
     parser.add_argument("--names", type=lambda t: t.split(","))
     options = parser.parse_args()
     out = options.out.resolve()
     if options.worker == "record":
         record(options.names[0])
+    elif options.worker == "forms":
+        write_forms(options.names[0])
     elif options.worker == "truth":
         truth(options.names)
     elif options.worker == "pack":
@@ -249,8 +258,10 @@ def main() -> None:
         names = options.names or [f"all-{v}" for v in options.versions]
         if not options.names and READER_VERSION in options.versions:
             names.append(SMALL)
-        for name in names if "record" in options.stages else []:
-            spawn(name.rsplit("-", 1)[1], ["--worker", "record", "--names", name])
+        for name in names:
+            for stage in ("record", "forms"):
+                if stage in options.stages:
+                    spawn(name.rsplit("-", 1)[1], ["--worker", stage, "--names", name])
         for stage in ("truth", "pack"):
             if stage in options.stages:
                 spawn(READER_VERSION, ["--worker", stage, "--names", ",".join(names), "--out", str(out)])

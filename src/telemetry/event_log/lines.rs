@@ -109,6 +109,7 @@ impl Splitter {
 pub(super) enum Kind {
     LogStart,
     ApplicationStart,
+    ApplicationEnd,
     Environment,
     ExecutionStart,
     ExecutionUpdate,
@@ -155,6 +156,7 @@ fn kind(name: &str) -> Option<Kind> {
     Some(match name.rsplit(['.', '$']).next()? {
         "SparkListenerLogStart" => Kind::LogStart,
         "SparkListenerApplicationStart" => Kind::ApplicationStart,
+        "SparkListenerApplicationEnd" => Kind::ApplicationEnd,
         "SparkListenerEnvironmentUpdate" => Kind::Environment,
         "SparkListenerSQLExecutionStart" => Kind::ExecutionStart,
         "SparkListenerSQLAdaptiveExecutionUpdate" => Kind::ExecutionUpdate,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HISTORY = "org.apache.spark.deploy.history"
 CODECS = ("none", "zstd", "lz4", "snappy", "lzf")
 FLUSHED = ("QueryProgressEvent", "StageCompleted", "JobStart", "JobEnd", "QueryStartedEvent", "QueryTerminatedEvent")
 """Spark's listener flushes after these and others; what is flushed is what a reader of a growing log sees."""
@@ -36,7 +35,7 @@ class Form:
 
 
 class Writers:
-    """Spark's writers, reached through the gateway; works after the session has ended."""
+    """Spark's writers, reached through a gateway; they need no session."""
 
     def __init__(self, jvm: Any, application: str) -> None:
         self.jvm = jvm
@@ -59,7 +58,7 @@ class Writers:
 
     def compact(self, directory: Path) -> str:
         """Compact the rolled files of the log `directory`, keeping the newest; returns Spark's own result code."""
-        jvm, conf = self.jvm, self._conf(Form("none", True))
+        jvm, conf = self.jvm, self._conf(Form("zstd", True))
         path = jvm.org.apache.hadoop.fs.Path(str(directory))
         system = path.getFileSystem(self.hadoop)
         status = system.getFileStatus(path)
@@ -80,4 +79,4 @@ class Writers:
         none = self.jvm.scala.Option.empty()
         kind = "RollingEventLogFilesWriter" if form.rolling else "SingleEventLogFileWriter"
         made = getattr(self.jvm.org.apache.spark.deploy.history, kind)
-        return made(self.application, none, into.as_uri(), self._conf(form), self.hadoop)
+        return made(self.application, none, self.jvm.java.net.URI(into.as_uri()), self._conf(form), self.hadoop)
