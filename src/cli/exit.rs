@@ -58,6 +58,15 @@ pub(crate) enum CliError {
     Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
+    #[error(transparent)]
+    Source(#[from] crate::telemetry::source::SourceError),
+    #[error(transparent)]
+    NotText(#[from] crate::telemetry::stream::NotText),
+    #[error(
+        "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
+         INFO it has the progress) or an event log"
+    )]
+    NoEvents(String),
 }
 
 impl From<io::Error> for CliError {
@@ -82,7 +91,13 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) => Exit::CannotRead,
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::Console(_)
+            | Self::Demo(_)
+            | Self::Source(_)
+            | Self::NotText(_)
+            | Self::NoEvents(_) => Exit::CannotRead,
         }
     }
 

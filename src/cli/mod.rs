@@ -24,6 +24,7 @@ mod page;
 mod partitions;
 mod plan;
 mod process;
+mod progress;
 mod read;
 mod scan;
 mod state;
@@ -65,6 +66,7 @@ pub fn run(
         Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
+        Some(Command::Progress(args)) => progress::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

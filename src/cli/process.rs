@@ -30,6 +30,7 @@ pub fn main() -> ExitCode {
     let out_kind = stream(&io::stdout());
     let err_kind = stream(&io::stderr());
     let mut around = Surroundings {
+        input: &|| Box::new(io::stdin()),
         out: &mut out,
         out_kind,
         err: &mut err,
