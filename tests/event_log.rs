@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use statetop::task::Cancel;
 use statetop::telemetry::event_log::{Ended, EventLog, Options};
+use statetop::telemetry::follow::Until;
 use statetop::telemetry::{Event, EventKind, PartitionLoad, Progress, Rows, TaskLoad};
 use statetop::units::UnixMillis;
 
@@ -383,7 +384,7 @@ fn the_beginning_of_a_log_in_the_default_form_of_4_x_is_the_beginning_of_the_log
 /// Follows a log in `dir/name` while `grow` writes it, until it has ended.
 fn followed(dir: &Path, name: &str, grow: impl FnOnce()) -> Vec<Event> {
     let target = dir.join(name);
-    let options = Options { follow: Some(Duration::from_millis(1)), ..Options::default() };
+    let options = Options { until: Until::Cancelled, ..Options::default() };
     let log = EventLog::open(target.to_str().unwrap(), options).unwrap();
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || {

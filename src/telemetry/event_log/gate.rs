@@ -22,18 +22,19 @@ pub(super) struct Gate {
     held: Option<Vec<Event>>,
 }
 
-/// Whether what is said before a wanted query appears is passed on at once.
+/// How a log came to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
-    /// The log was named by the operator: everything about it matters.
-    Pass,
-    /// The log is one of a directory: it may have nothing to do with streaming.
-    Hold,
+pub(super) enum Chosen {
+    /// The operator named it: everything about it matters.
+    Named,
+    /// It lies in a directory that the operator named: it may have nothing to do with streaming,
+    /// or be no event log at all.
+    Listed,
 }
 
 impl Gate {
-    pub(super) fn new(query: Option<Arc<str>>, since: Option<UnixMillis>, before: Before) -> Self {
-        Self { query, since, now: None, held: (before == Before::Hold).then(Vec::new) }
+    pub(super) fn new(query: Option<Arc<str>>, since: Option<UnixMillis>, chosen: Chosen) -> Self {
+        Self { query, since, now: None, held: (chosen == Chosen::Listed).then(Vec::new) }
     }
 
     /// Passes the event on to `out`, holds it back, or drops it.
@@ -140,17 +141,17 @@ mod tests {
 
     #[test]
     fn a_log_of_many_says_nothing_until_it_has_the_query() {
-        let gate = || Gate::new(Some("a".into()), None, Before::Hold);
+        let gate = || Gate::new(Some("a".into()), None, Chosen::Listed);
         assert_eq!(pass(gate(), &[note("x"), idle("b", 1), note("y")]), []);
         let events = [note("x"), idle("b", 1), idle("a", 2), note("y")];
         assert_eq!(pass(gate(), &events), [note("x"), idle("a", 2), note("y")]);
-        let named = Gate::new(None, None, Before::Pass);
+        let named = Gate::new(None, None, Chosen::Named);
         assert_eq!(pass(named, &[note("x")]), [note("x")]);
     }
 
     #[test]
     fn what_has_no_time_has_that_of_what_came_before() {
-        let gate = Gate::new(None, Some(UnixMillis(10)), Before::Pass);
+        let gate = Gate::new(None, Some(UnixMillis(10)), Chosen::Named);
         let events = [idle("a", 5), ended("a"), note("x"), idle("a", 10), ended("a"), note("y")];
         assert_eq!(pass(gate, &events), [idle("a", 10), ended("a"), note("y")]);
     }

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::files::{self, Layout, Rolled};
-use super::gate::Gate;
+use super::gate::{Chosen, Gate};
 use super::pipe::{Begin, Pipe};
-use super::since;
 use super::tail::{Fate, PIECE, Tail};
+use super::{Options, since};
 use crate::storage::{Storage, StorageError};
 use crate::telemetry::event::{Event, EventKind};
 use crate::units::UnixMillis;
@@ -23,7 +23,7 @@ pub(super) struct Log {
     /// Its name, without the mark of being written.
     name: String,
     layout: Layout,
-    ends: Ends,
+    chosen: Chosen,
     /// The moment from which on it is read.
     from: Option<UnixMillis>,
     pipe: Pipe,
@@ -35,15 +35,6 @@ pub(super) struct Log {
     buffer: Vec<u8>,
     /// The failure that was said last, so that it is said once.
     failure: Option<String>,
-}
-
-/// What tells that a single log without the mark of being written is finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ends {
-    /// Its name: Spark marks what it writes.
-    ByName,
-    /// Its last event: the operator named the file, and other writers do not mark it.
-    ByEvent,
 }
 
 /// What a step has done.
@@ -79,10 +70,10 @@ impl Log {
         storage: &Storage,
         name: &str,
         layout: Layout,
-        ends: Ends,
-        from: Option<UnixMillis>,
-        gate: Gate,
+        chosen: Chosen,
+        options: &Options,
     ) -> Result<Self, StorageError> {
+        let gate = Gate::new(options.query.clone(), options.since, chosen);
         let storage = match layout {
             Layout::Single => storage.clone(),
             Layout::Rolling => storage.below(name)?,
@@ -92,8 +83,8 @@ impl Log {
             storage,
             name: name.to_owned(),
             layout,
-            ends,
-            from,
+            chosen,
+            from: options.since.map(since::with_lookback),
             tail: None,
             index: 0,
             next: None,
@@ -180,7 +171,10 @@ impl Log {
     fn enter_rolling(&mut self, out: &mut dyn FnMut(Event)) -> Result<Step, StorageError> {
         let files = files::rolled(&self.storage.list("")?);
         let Some(first) = files.first() else { return Ok(Step::CaughtUp) };
-        let is_new = |file: &&Rolled| self.from.is_none_or(|from| file.modified >= Some(from));
+        let is_new = |file: &&Rolled| {
+            let times = file.modified.zip(self.from);
+            times.is_none_or(|(modified, from)| modified >= from)
+        };
         let start = files.iter().find(is_new).or(files.last()).unwrap_or(first);
         if start != first {
             self.begin(Tail::open(&self.storage, &first.name)?, Begin::Start);
@@ -237,8 +231,10 @@ impl Log {
         match tail.fate() {
             Fate::Shorter | Fate::Replaced => Some(Next::Again),
             Fate::Same => {
+                // Spark marks what it writes; a file that the operator names may have another
+                // writer, so that only its last event tells.
                 let marked = tail.path() != self.name;
-                let ended = self.ends == Ends::ByName || self.pipe.has_ended();
+                let ended = self.chosen == Chosen::Listed || self.pipe.has_ended();
                 (!marked && ended).then_some(Next::End)
             }
             Fate::Gone if tail.path() != self.name && self.storage.stat(&self.name).is_ok() => {

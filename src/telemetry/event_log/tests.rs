@@ -265,7 +265,7 @@ fn plans_and_jobs_live_across_rolled_files() {
 
 /// A log that is followed while a test changes it.
 fn follow(path: &Path, enough: usize, mut change: impl FnMut(usize)) -> Vec<Event> {
-    let options = Options { follow: Some(Duration::from_millis(1)), ..Options::default() };
+    let options = Options { until: Until::Cancelled, ..Options::default() };
     let log = EventLog::open(path.to_str().unwrap(), options).unwrap();
     let mut events = Vec::new();
     change(0);
