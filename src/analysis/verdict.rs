@@ -8,11 +8,9 @@
 use serde::Serialize;
 
 use super::layout::{HashWeight, Layout, MAX_PARTITIONS, PartitionHashes, partition_of};
+use super::spread::ROWS_TO_JUDGE;
 use crate::units::PartitionId;
 
-/// With fewer rows than this per partition, chance alone makes one partition the largest, and
-/// no task is slow because of it.
-pub const ROWS_TO_JUDGE: f64 = 10.0;
 /// An even partition with fewer rows than this gains nothing from being split: it is scanned
 /// and snapshotted in well under a second.
 pub const ROWS_WORTH_SPLITTING: u64 = 100_000;

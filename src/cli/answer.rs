@@ -4,20 +4,13 @@
 //! know about the terminal.
 
 use super::look::Role;
-use super::number::{bytes, count, percent, ratio};
 use super::text;
-use crate::analysis::Distribution;
+use crate::analysis::{Distribution, Spread};
 use crate::diagnosis::{Finding, Severity};
+use crate::figures::{bytes, count, plural, ratio, share};
 use crate::reader::{Observation, RowsSummary};
 use crate::report::{InspectReport, OperatorPartitions, PartitionReport, Status, StorePartitions};
 use crate::units::Bytes;
-
-/// Beyond this many times the mean the largest partition is the slow task of its stage.
-const SKEWED: f64 = 2.0;
-/// With fewer rows than this per partition, chance alone makes one partition the largest.
-const ROWS_TO_JUDGE: f64 = 10.0;
-/// With fewer bytes than this per partition, the files' own overhead is most of them.
-const BYTES_TO_JUDGE: f64 = 65_536.0;
 
 /// What there is to say of rows that were printed, `limit` of them at most.
 pub(crate) fn of_rows(summary: &RowsSummary, limit: Option<u64>) -> Vec<(Role, String)> {
@@ -27,16 +20,16 @@ pub(crate) fn of_rows(summary: &RowsSummary, limit: Option<u64>) -> Vec<(Role, S
         rows if limit == Some(rows) => {
             let sentence = format!(
                 "The first {}{batch}; there may be more, and --limit shows them.",
-                super::page::amount(rows, "row", "rows")
+                plural(rows, "row", "rows")
             );
             (Role::Info, sentence)
         }
-        rows => (Role::Info, format!("{}{batch}.", super::page::amount(rows, "row", "rows"))),
+        rows => (Role::Info, format!("{}{batch}.", plural(rows, "row", "rows"))),
     }];
     if summary.not_compared > 0 {
         let sentence = format!(
             "{} could not be decoded and were not compared with the condition.",
-            super::page::amount(summary.not_compared, "row", "rows")
+            plural(summary.not_compared, "row", "rows")
         );
         said.push((Role::Warning, sentence));
     }
@@ -85,17 +78,10 @@ impl<'a> Judged<'a> {
 
     /// How it is spread.
     pub(crate) fn spread(self) -> Spread {
-        let enough = match self {
-            Self::Rows(_) => ROWS_TO_JUDGE,
-            Self::Bytes(_) => BYTES_TO_JUDGE,
-            Self::Nothing => return Spread::Nothing,
-        };
-        let Some(distribution) = self.distribution() else { return Spread::Nothing };
-        match distribution.max_over_mean {
-            None => Spread::Nothing,
-            Some(_) if distribution.mean < enough => Spread::TooLittle,
-            Some(ratio) if ratio > SKEWED => Spread::Skewed,
-            Some(_) => Spread::Even,
+        match self {
+            Self::Rows(rows) => Spread::of_rows(rows),
+            Self::Bytes(bytes) => Spread::of_bytes(bytes),
+            Self::Nothing => Spread::Nothing,
         }
     }
 
@@ -113,42 +99,27 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// How a store's state is spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Spread {
-    /// Nothing in it, or nothing known.
-    Nothing,
-    /// Too little to call it skew.
-    TooLittle,
-    /// As even as hashing makes it.
-    Even,
-    /// The largest is what everyone waits for.
-    Skewed,
+/// The role of a ratio in a table.
+pub(crate) fn role_of(spread: Spread) -> Role {
+    match spread {
+        Spread::Skewed => Role::Warning,
+        Spread::Nothing | Spread::TooLittle | Spread::Even => Role::Text,
+    }
 }
 
-impl Spread {
-    /// The role of a ratio in a table.
-    pub(crate) fn role(self) -> Role {
-        match self {
-            Self::Skewed => Role::Warning,
-            Self::Nothing | Self::TooLittle | Self::Even => Role::Text,
-        }
+/// The role of a sentence about it.
+fn role_of_sentence(spread: Spread) -> Role {
+    match spread {
+        Spread::Skewed => Role::Warning,
+        Spread::Nothing | Spread::TooLittle | Spread::Even => Role::Info,
     }
+}
 
-    /// The role of a sentence about it.
-    fn role_of_sentence(self) -> Role {
-        match self {
-            Self::Skewed => self.role(),
-            Self::Nothing | Self::TooLittle | Self::Even => Role::Info,
-        }
-    }
-
-    /// A mark that survives without colour.
-    pub(crate) fn mark(self) -> &'static str {
-        match self {
-            Self::Skewed => " !",
-            Self::Nothing | Self::TooLittle | Self::Even => "",
-        }
+/// A mark that survives without colour.
+pub(crate) fn mark_of(spread: Spread) -> &'static str {
+    match spread {
+        Spread::Skewed => " !",
+        Spread::Nothing | Spread::TooLittle | Spread::Even => "",
     }
 }
 
@@ -234,7 +205,7 @@ fn of_stores(observation: &Observation) -> (Role, String) {
             format!("In {}, {sentence}", place(operator, store))
         }
     };
-    (judged.spread().role_of_sentence(), sentence)
+    (role_of_sentence(judged.spread()), sentence)
 }
 
 /// `operator 1 dedupe`, `operator 0 symmetricHashJoin left-keyToNumValues`.
@@ -260,7 +231,7 @@ pub(crate) fn of_store(store: &StorePartitions) -> String {
     let sentence = format!(
         "Partition {} holds {} of {}, {} times the mean",
         largest.partition,
-        percent(largest.share),
+        share(largest.share),
         judged.total(),
         ratio(judged.ratio()),
     );

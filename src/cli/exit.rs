@@ -67,6 +67,12 @@ pub(crate) enum CliError {
          INFO it has the progress) or an event log"
     )]
     NoEvents(String),
+    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
+    NoConfigDirectory,
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryError),
 }
 
 impl From<io::Error> for CliError {
@@ -91,10 +97,14 @@ impl CliError {
             {
                 Exit::Fine
             }
+            Self::Memory(crate::memory::MemoryError::BadId(_))
+            | Self::Config(_)
+            | Self::NoConfigDirectory => Exit::Usage,
             Self::Read(_)
             | Self::Write(_)
             | Self::Console(_)
             | Self::Demo(_)
+            | Self::Memory(_)
             | Self::Source(_)
             | Self::NotText(_)
             | Self::NoEvents(_) => Exit::CannotRead,

@@ -2,18 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::answer::{self, Judged, Spread};
+use super::answer;
 use super::args::{Format, InspectArgs};
 use super::csv;
 use super::exit::{CliError, Exit};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{ago, bytes, count_or_dash, moment, ratio_or_dash};
+use super::number::{ago, count_or_dash, moment, ratio_or_dash};
 use super::page::Page;
 use super::read::read_target;
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
+use crate::analysis::Spread;
+use crate::figures::bytes;
 use crate::reader::{Depth, Observation};
 use crate::report::{Grade, InspectReport, Provider, Status, StoreReport};
 use crate::units::{OperatorId, UnixMillis};
@@ -216,14 +218,14 @@ fn stores(seen: &Observation, look: Look) -> Table {
 
 fn row(seen: &Observation, operator: OperatorId, title: &str, store: &StoreReport) -> Vec<Cell> {
     let spread = spread(seen, operator, &store.name);
-    let ratio = format!("{}{}", ratio_or_dash(store.max_over_mean), spread.mark());
+    let ratio = format!("{}{}", ratio_or_dash(store.max_over_mean), answer::mark_of(spread));
     vec![
         Cell::plain(title),
         Cell::plain(&store.partitions.to_string()),
         Cell::plain(&count_or_dash(store.rows)),
         Cell::new(Role::Muted, &grade(store.rows_grade, lag(seen, operator, &store.name))),
         Cell::plain(&bytes(store.bytes)),
-        Cell::new(spread.role(), &ratio),
+        Cell::new(answer::role_of(spread), &ratio),
     ]
 }
 
@@ -265,7 +267,7 @@ fn lag(seen: &Observation, operator: OperatorId, store: &str) -> u64 {
 
 fn spread(seen: &Observation, operator: OperatorId, store: &str) -> Spread {
     let rows = partitions(seen, operator, store).find_map(|store| store.skew.rows.as_ref());
-    rows.map_or(Spread::Nothing, |rows| Judged::Rows(rows).spread())
+    rows.map_or(Spread::Nothing, Spread::of_rows)
 }
 
 fn partitions<'a>(

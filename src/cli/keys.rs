@@ -7,13 +7,13 @@ use super::csv;
 use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{bytes, count, float, percent};
-use super::page::{Page, amount};
+use super::page::Page;
 use super::read::{Meter, reading};
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
 use crate::console::Charset;
+use crate::figures::{bytes, count, float, plural, share};
 use crate::reader::{KeysRequest, Weighing};
 use crate::report::{Grade, KeyReport, KeysReport, Known, Reveal, key_words, value_words};
 use crate::task::Cancel;
@@ -32,7 +32,7 @@ enum Bars {
 
 /// Runs the command.
 pub(crate) fn run(args: &KeysArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let place = &args.place;
@@ -92,7 +92,7 @@ pub(crate) fn page(report: &KeysReport, reveal: Reveal, look: Look) -> String {
     page.sentence(Role::Text, &about(report));
     page.sentence(Role::Info, &headline(report, reveal, look));
     if report.partial {
-        let read = amount(u64::from(report.partitions_read), "partition", "partitions");
+        let read = plural(u64::from(report.partitions_read), "partition", "partitions");
         let sentence = format!("Given up early: {read} of {} read.", report.partitions);
         page.sentence(Role::Warning, &sentence);
     }
@@ -152,16 +152,16 @@ fn headline(report: &KeysReport, reveal: Reveal, look: Look) -> String {
     };
     let alike = report.keys.iter().all(|key| key.weight == first.weight);
     if alike && report.keys.len() > 1 {
-        return format!("No key stands out: the heaviest has {} of {all}.", percent(first.share));
+        return format!("No key stands out: the heaviest has {} of {all}.", share(first.share));
     }
     let words = words(&first.key, reveal, look);
     let of_its_own = match (first.share_of_partition, first.partitions.as_slice()) {
-        (Some(share), [partition]) if report.partition.is_none() => {
-            format!(" and {} of partition {partition}", percent(share))
+        (Some(part), [partition]) if report.partition.is_none() => {
+            format!(" and {} of partition {partition}", share(part))
         }
         _ => String::new(),
     };
-    format!("The heaviest key, {}, has {} of {all}{of_its_own}.", words, percent(first.share))
+    format!("The heaviest key, {}, has {} of {all}{of_its_own}.", words, share(first.share))
 }
 
 fn totals(report: &KeysReport) -> Vec<String> {
@@ -181,7 +181,7 @@ fn totals(report: &KeysReport) -> Vec<String> {
     }
     if report.grade != Grade::Exact {
         let unreadable = report.unreadable.len() as u64;
-        facts.push(format!("not read {}", amount(unreadable, "partition", "partitions")));
+        facts.push(format!("not read {}", plural(unreadable, "partition", "partitions")));
     }
     facts
 }
@@ -220,8 +220,8 @@ fn table(report: &KeysReport, reveal: Reveal, look: Look, bars: Bars) -> Table {
         row.extend([
             Cell::plain(&with_error(key.rows, rows_error, look)),
             Cell::plain(&bytes(key.bytes)),
-            Cell::plain(&percent(key.share)),
-            Cell::plain(&key.share_of_partition.map_or_else(|| "-".to_owned(), percent)),
+            Cell::plain(&share(key.share)),
+            Cell::plain(&key.share_of_partition.map_or_else(|| "-".to_owned(), share)),
             Cell::plain(&partitions(key, look)),
         ]);
         if bars == Bars::Shown {

@@ -1,9 +1,9 @@
 //! Pieces that several printed pages share: labelled lines, flowing facts, findings.
 
 use super::look::{Look, Role};
-use super::number::count;
 use super::text;
 use crate::diagnosis::{Finding, Severity};
+use crate::figures::plural;
 
 /// Cells of a label and the gap behind it.
 const LABEL: usize = 11;
@@ -115,18 +115,13 @@ fn tally(findings: &[&Finding]) -> String {
     ]
     .into_iter()
     .filter(|(number, ..)| *number > 0)
-    .map(|(number, one, many)| amount(number as u64, one, many))
+    .map(|(number, one, many)| plural(number as u64, one, many))
     .collect();
-    format!("{}: {}", amount(findings.len() as u64, "finding", "findings"), parts.join(", "))
-}
-
-/// `1 error`, `2 errors`.
-pub(crate) fn amount(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+    format!("{}: {}", plural(findings.len() as u64, "finding", "findings"), parts.join(", "))
 }
 
 /// Facts on lines of at most `cells`, two spaces apart.
-fn flow(facts: &[String], cells: usize) -> Vec<String> {
+pub(crate) fn flow(facts: &[String], cells: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for fact in facts {
         match lines.last_mut() {

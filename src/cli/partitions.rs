@@ -11,13 +11,14 @@ use super::exit::{CliError, Exit};
 use super::inspect::{exit, grade, grade_word, legend};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{ago, bytes, count, count_or_dash, float, percent, ratio_or_dash};
-use super::page::{Page, amount};
+use super::number::{ago, count_or_dash, ratio_or_dash};
+use super::page::Page;
 use super::read::read_target;
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use super::text;
 use crate::analysis::Distribution;
+use crate::figures::{self, bytes, count, float, plural};
 use crate::reader::{Depth, Observation};
 use crate::report::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions,
@@ -90,10 +91,10 @@ fn describe(
         operator.id,
         text::clean(&operator.name),
         text::clean(&store.name),
-        amount(store.partitions.len() as u64, "partition", "partitions")
+        plural(store.partitions.len() as u64, "partition", "partitions")
     );
     page.push(look.paint(Role::Title, &title));
-    page.sentence(Judged::of(store).spread().role(), &answer::of_store(store));
+    page.sentence(answer::role_of(Judged::of(store).spread()), &answer::of_store(store));
     if let Some(rows) = &store.skew.rows {
         page.facts("rows", &statistics(rows, count, look));
     }
@@ -199,7 +200,7 @@ fn table(store: &StorePartitions, look: Look) -> Table {
             Cell::plain(&count(partition.files)),
             Cell::plain(&partition.snapshot_version.map_or("-".to_owned(), |v| v.to_string())),
             Cell::plain(&count(partition.changelogs)),
-            Cell::plain(&share.map_or_else(|| "-".to_owned(), percent)),
+            Cell::plain(&share.map_or_else(|| "-".to_owned(), figures::share)),
             Cell::new(Role::Bar, &length.map_or_else(String::new, |part| look.bar(part, BAR))),
         ]);
     }

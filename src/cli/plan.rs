@@ -8,8 +8,8 @@ use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::keys::words;
 use super::look::{Look, Role};
-use super::number::{bytes, count, ratio_or_dash};
-use super::page::{Page, amount};
+use super::number::ratio_or_dash;
+use super::page::Page;
 use super::read::{Meter, reading};
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
@@ -17,6 +17,7 @@ use super::text;
 use crate::analysis::Distribution;
 use crate::analysis::consequences::Change;
 use crate::analysis::verdict::{VerdictKind, WrongKnob, hot_key_sentence};
+use crate::figures::{bytes, count, plural};
 use crate::reader::{PlanQuestion, PlanRequest};
 use crate::report::{LayoutReport, PlanReport, Reveal};
 use crate::task::Cancel;
@@ -24,7 +25,7 @@ use crate::units::Bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &PlanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let place = &args.place;
@@ -98,7 +99,7 @@ pub(crate) fn page(report: &PlanReport, reveal: Reveal, look: Look) -> String {
         page.sentence(Role::Warning, "Given up early: only what was read until then is in it.");
     }
     if !report.unreadable.is_empty() {
-        let unreadable = amount(report.unreadable.len() as u64, "partition", "partitions");
+        let unreadable = plural(report.unreadable.len() as u64, "partition", "partitions");
         let sentence = format!("{unreadable} could not be read and are in neither layout.");
         page.sentence(Role::Warning, &sentence);
     }
@@ -240,7 +241,7 @@ fn measured(report: &PlanReport) -> String {
     match &numbers.measured {
         Some(measured) => parts.push(format!(
             "Objects: measured in {} ({} to {}), scaled by the count.",
-            amount(measured.batches, "batch", "batches"),
+            plural(measured.batches, "batch", "batches"),
             measured.first,
             measured.last
         )),

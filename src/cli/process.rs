@@ -4,16 +4,19 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::run;
 use super::surroundings::{Stream, Surroundings};
+use super::{Exit, run};
+use crate::config::{self, Config, ConfigError};
 use crate::console::look::Environment;
 use crate::reader::{CheckpointReader, Observe, ReadError};
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Columns assumed for a terminal that does not tell.
 const COLUMNS: u16 = 80;
@@ -29,6 +32,13 @@ pub fn main() -> ExitCode {
     let mut err = io::stderr();
     let out_kind = stream(&io::stdout());
     let err_kind = stream(&io::stderr());
+    let config = match configuration() {
+        Ok(config) => config,
+        Err(error) => {
+            let _ = writeln!(err, "statetop: {}", super::clean_lines(&error.to_string()));
+            return ExitCode::from(Exit::Usage.code());
+        }
+    };
     let mut around = Surroundings {
         input: &|| Box::new(io::stdin()),
         out: &mut out,
@@ -37,12 +47,27 @@ pub fn main() -> ExitCode {
         err_kind,
         environment: Environment::read(),
         open: &open,
+        config,
+        data_directory: crate::memory::directory().ok(),
+        now: UnixMillis::from(SystemTime::now()),
         on_interrupt: &cancel_at_interrupt,
     };
     let exit = run(std::env::args_os(), &mut around);
     // What could not be written is in `exit` already; dropping the writer must not try again.
     let _ = out.flush();
     ExitCode::from(exit.code())
+}
+
+/// What the configuration file says. A broken one is told even where it is not needed, so that it
+/// is mended before it is; `statetop config` and help work all the same.
+fn configuration() -> Result<Config, ConfigError> {
+    let first = std::env::args_os().nth(1);
+    let unneeded = ["config", "help", "--help", "-h", "--version", "-V"];
+    let is_needed = !first.is_some_and(|first| unneeded.iter().any(|word| first == *word));
+    match config::path().filter(|_| is_needed) {
+        Some(path) => Config::read(&path),
+        None => Ok(Config::default()),
+    }
 }
 
 fn stream(of: &impl IsTerminal) -> Stream {

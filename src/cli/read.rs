@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::args::{OperatorArg, ReadArgs};
 use super::exit::CliError;
-use super::number::{bytes, count, float};
 use super::surroundings::{Stream, Surroundings};
 use super::text;
+use crate::figures::{bytes, count, float};
 use crate::reader::{Depth, Observation, Observe, Request};
 use crate::report::OperatorReport;
 use crate::task::{Cancel, Progress};
@@ -28,7 +28,7 @@ pub(crate) fn read_target(
     args: &ReadArgs,
     around: &mut Surroundings<'_>,
 ) -> Result<Observation, CliError> {
-    let source = (around.open)(target)?;
+    let source = around.open_target(target)?;
     read(&source, args, around)
 }
 

@@ -12,15 +12,17 @@ use super::exit::{CliError, Exit, INTERRUPTED};
 use super::inspect::grade_word;
 use super::json;
 use super::look::{Look, Role};
-use super::number::count;
-use super::page::{Page, amount};
+use super::page::Page;
 use super::read::Meter;
 use super::surroundings::Surroundings;
 use super::text;
+use crate::config::Config;
 use crate::diagnosis::candidate::Standing;
+use crate::figures::{count, plural};
 use crate::reader::{ScanNews, ScanProgress, ScanRequest, scan};
 use crate::report::scan_words::{kinds, unread, word};
 use crate::report::{Extent, Provider, ScanReport, ScannedCheckpoint, Status, UnreadableKind};
+use crate::storage::Storage;
 use crate::task::Cancel;
 use crate::units::UnixMillis;
 
@@ -29,12 +31,16 @@ const TOLD: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let request = ScanRequest {
+        roots: args.roots.iter().map(|root| around.config.target(root).to_owned()).collect(),
+        depth: args.depth,
+        names: names(&around.config),
+    };
     if args.console {
-        return screen::run(args, around);
+        return screen::run(args, request, around);
     }
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
-    let request = request(args);
     let meter = Meter::new(around.err, around.err_kind);
     let scanned = scan(&request, &cancel, &|news| {
         if let ScanNews::Progress(progress) = news {
@@ -55,16 +61,21 @@ pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit
     Ok(exit(&report))
 }
 
-fn request(args: &ScanArgs) -> ScanRequest {
-    ScanRequest { roots: args.roots.clone(), depth: args.depth }
+/// The names of the configuration's queries, by the addresses of their checkpoints.
+fn names(config: &Config) -> BTreeMap<String, String> {
+    let named = config.queries.iter().filter_map(|query| {
+        let storage = Storage::open(&query.checkpoint).ok()?;
+        Some((storage.address().to_owned(), query.name.clone()))
+    });
+    named.collect()
 }
 
 fn line(progress: ScanProgress) -> String {
     format!(
         "scanning: {}, {} of {} read   Ctrl-C gives up and prints these",
-        amount(progress.directories, "directory", "directories"),
+        plural(progress.directories, "directory", "directories"),
         count(progress.read),
-        amount(progress.found, "checkpoint", "checkpoints")
+        plural(progress.found, "checkpoint", "checkpoints")
     )
 }
 
@@ -86,9 +97,9 @@ fn partial(report: &ScanReport) -> Option<String> {
         Extent::Complete => None,
         Extent::Cancelled => Some(format!(
             "Partial: stopped at Ctrl-C after {}; {} of the {} found so far are read.",
-            amount(report.directories, "directory", "directories"),
+            plural(report.directories, "directory", "directories"),
             count(read),
-            amount(report.found, "checkpoint", "checkpoints")
+            plural(report.found, "checkpoint", "checkpoints")
         )),
         Extent::TooManyDirectories => Some(format!(
             "Partial: stopped after {} directories; scan fewer or deeper roots.",
@@ -132,7 +143,7 @@ fn page(report: &ScanReport, args: &ScanArgs, look: Look) -> String {
     unreadable(&mut page, report, look);
     if report.too_deep > 0 {
         page.blank();
-        let deeper = amount(report.too_deep, "directory lies", "directories lie");
+        let deeper = plural(report.too_deep, "directory lies", "directories lie");
         let sentence =
             format!("{deeper} deeper than --depth {} and were not looked into.", args.depth);
         page.sentence(Role::Muted, &sentence);
@@ -142,9 +153,9 @@ fn page(report: &ScanReport, args: &ScanArgs, look: Look) -> String {
 
 fn summary(report: &ScanReport) -> (Role, String) {
     let of = |standing| report.checkpoints.iter().filter(|one| one.standing == standing).count();
-    let all = amount(report.checkpoints.len() as u64, "checkpoint", "checkpoints");
+    let all = plural(report.checkpoints.len() as u64, "checkpoint", "checkpoints");
     if report.checkpoints.is_empty() {
-        let listed = amount(report.directories, "directory", "directories");
+        let listed = plural(report.directories, "directory", "directories");
         return (Role::Warning, format!("No checkpoint was found in {listed}."));
     }
     let (gain, forbidden) = (of(Standing::Gain), of(Standing::Forbidden));

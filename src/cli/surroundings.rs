@@ -4,13 +4,16 @@
 //! The binary fills this from the process; tests fill it with buffers and a made-up source.
 
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::look::{ColorChoice, Look, Paint};
+use crate::config::Config;
 use crate::console::Charset;
 use crate::console::look::Environment;
 use crate::reader::{Observe, ReadError};
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Columns of a page that goes to a file or pipe.
 const PIPE_COLUMNS: usize = 80;
@@ -34,6 +37,12 @@ pub struct Surroundings<'a> {
     pub environment: Environment,
     /// Opens the target that the operator named.
     pub open: &'a Open<'a>,
+    /// What the configuration file says.
+    pub config: Config,
+    /// The data directory, where what is remembered of queries lies; `None` where there is none.
+    pub data_directory: Option<PathBuf>,
+    /// The time at which the run began.
+    pub now: UnixMillis,
     /// Arranges that Ctrl-C cancels; called once, before a report is read.
     pub on_interrupt: &'a dyn Fn(&Cancel),
 }
@@ -51,6 +60,14 @@ pub enum Stream {
 }
 
 impl Surroundings<'_> {
+    /// Opens a target: a query that has a name in the configuration, or a path or an address.
+    ///
+    /// # Errors
+    /// When the address is malformed or of a kind that is not supported.
+    pub(crate) fn open_target(&self, target: &str) -> Result<Arc<dyn Observe>, ReadError> {
+        (self.open)(self.config.target(target))
+    }
+
     /// How plain output to standard output looks.
     pub(crate) fn look(&self, choice: ColorChoice) -> Look {
         let columns = match self.out_kind {

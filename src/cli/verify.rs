@@ -5,11 +5,11 @@ use super::csv;
 use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::look::{Look, Role};
-use super::number::{bytes, count};
-use super::page::{Page, amount};
+use super::page::Page;
 use super::read::{Meter, reading};
 use super::surroundings::Surroundings;
 use super::text;
+use crate::figures::{bytes, count, plural};
 use crate::reader::VerifyRequest;
 use crate::report::{Soundness, VerifyFault, VerifyReport};
 use crate::task::Cancel;
@@ -19,7 +19,7 @@ const LISTED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &VerifyArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let place = &args.place;
@@ -52,11 +52,11 @@ pub(crate) fn page(report: &VerifyReport, look: Look) -> String {
     let batch = report.batch.map_or_else(String::new, |batch| format!("batch {batch}; "));
     let about = format!(
         "{batch}{} decoded and placed; {} read, {}; {} and {} compared",
-        amount(checked.keys, "key", "keys"),
-        amount(checked.files, "file", "files"),
+        plural(checked.keys, "key", "keys"),
+        plural(checked.files, "file", "files"),
         bytes(checked.bytes),
-        amount(checked.file_checksums, "file checksum", "file checksums"),
-        amount(checked.row_checksums, "row checksum", "row checksums"),
+        plural(checked.file_checksums, "file checksum", "file checksums"),
+        plural(checked.row_checksums, "row checksum", "row checksums"),
     );
     page.sentence(Role::Text, &about);
     for fault in report.faults.iter().take(LISTED) {
@@ -80,7 +80,7 @@ pub(crate) fn page(report: &VerifyReport, look: Look) -> String {
 }
 
 fn verdict(report: &VerifyReport) -> (Role, String) {
-    let faults = amount(report.faults.len() as u64, "fault", "faults");
+    let faults = plural(report.faults.len() as u64, "fault", "faults");
     match report.verdict {
         Soundness::Sound => (Role::Info, "Sound: nothing is wrong.".to_owned()),
         Soundness::Faults => {

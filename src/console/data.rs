@@ -7,7 +7,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::analysis::Spread;
+use crate::analysis::spread::ROWS_TO_JUDGE;
 use crate::diagnosis::Finding;
+use crate::figures::float;
 use crate::reader::{Depth, Mark, Observation};
 use crate::report::{Grade, InspectReport, PartitionReport, StorePartitions, StoreReport};
 use crate::units::{BatchId, Bytes, OperatorId, PartitionId};
@@ -64,6 +67,18 @@ pub struct StoreData {
 }
 
 impl StoreData {
+    /// How its rows are spread.
+    pub fn judged(&self) -> Spread {
+        match self.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) {
+            Some(rows) => Spread::of_rows(rows),
+            None => {
+                let rows = self.rows.unwrap_or(0);
+                let mean = float(rows) / f64::from(self.partitions.max(1));
+                Spread::judge(self.max_over_mean, mean, ROWS_TO_JUDGE)
+            }
+        }
+    }
+
     /// The partition of that id.
     pub fn partition(&self, id: PartitionId) -> Option<&PartitionReport> {
         self.partitions().get(self.place(id)?)

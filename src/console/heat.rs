@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::format::{float, whole};
 use super::look::HEAT_STEPS;
-use crate::analysis::Distribution;
+use crate::analysis::{Distribution, Spread};
 use crate::report::PartitionReport;
 
 /// How steps are cut.
@@ -65,6 +65,14 @@ impl Metric {
         match self {
             Self::Rows => "rows",
             Self::Bytes => "bytes",
+        }
+    }
+
+    /// Whether a distribution of it is skewed.
+    pub fn judge(self, distribution: &Distribution) -> Spread {
+        match self {
+            Self::Rows => Spread::of_rows(distribution),
+            Self::Bytes => Spread::of_bytes(distribution),
         }
     }
 

@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 
+use crate::analysis::spread::{BYTES_TO_JUDGE, ROWS_TO_JUDGE, SKEWED};
 use crate::report::{HistoryEntry, Provider, Status};
 use crate::units::{BatchId, Bytes, OperatorId, PartitionId};
 
@@ -22,20 +23,10 @@ pub const FEW_ROWS: f64 = 1000.0;
 /// and also shows rows that are not in the snapshots yet.
 pub const FEW_BYTES: Bytes = Bytes(1_000_000);
 
-/// Where rows are unknown, fewer bytes than this per partition: most of them are then the files'
-/// own overhead.
-pub const OVERHEAD_BYTES: Bytes = Bytes(65_536);
-
 /// From so many nearly empty instances on, fewer partitions are worth a resize: each writes at
 /// least one object per batch, and is listed, loaded and snapshotted. 200 is the count that nobody
 /// chose, so the bound lies below it.
 pub const MANY_INSTANCES: u64 = 100;
-
-/// Beyond this many times the mean, the largest partition is the slow task of its stage.
-pub const SKEWED: f64 = 2.0;
-
-/// With fewer rows than this per partition, chance alone makes one partition twice the mean.
-pub const ROWS_TO_JUDGE: f64 = 10.0;
 
 /// What a candidate is judged by.
 #[derive(Debug, Clone, PartialEq)]
@@ -377,7 +368,7 @@ fn nearly_empty(facts: &Facts) -> Option<Reason> {
         let mean = |total: u64| total as f64 / f64::from(partitions);
         let empty = match store.rows {
             Some(rows) => mean(rows) < FEW_ROWS && mean(store.bytes.0) < FEW_BYTES.0 as f64,
-            None => mean(store.bytes.0) < OVERHEAD_BYTES.0 as f64,
+            None => mean(store.bytes.0) < BYTES_TO_JUDGE,
         };
         if !empty {
             return None;

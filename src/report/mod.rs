@@ -5,10 +5,12 @@
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
+mod history;
 mod inspect;
 mod keys;
 mod mask;
 mod partitions;
+mod pauses;
 mod plan;
 mod progress;
 mod scan;
@@ -16,6 +18,7 @@ pub(crate) mod scan_words;
 mod verify;
 mod window;
 
+pub use history::HistoryReport;
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
@@ -25,6 +28,7 @@ pub use mask::{Reveal, key_words, value_words};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
 };
+pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
 pub use progress::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,

@@ -114,6 +114,12 @@ pub(crate) fn batches(one: &ScannedCheckpoint) -> String {
     format!("{}..{}", text(one.first_batch), text(one.last_batch))
 }
 
+/// What a checkpoint is called: its name in the configuration, else its path below the root where
+/// there is only one, which is named elsewhere.
+pub(crate) fn title<'a>(roots: &[String], one: &'a ScannedCheckpoint) -> &'a str {
+    one.name.as_deref().unwrap_or_else(|| below(roots, &one.path))
+}
+
 /// A path below the root where there is only one, which is named elsewhere.
 pub(crate) fn below<'a>(roots: &[String], path: &'a str) -> &'a str {
     let below = match roots {

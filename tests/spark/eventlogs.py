@@ -108,6 +108,12 @@ def log_lines(logs: Path) -> list[str]:
     return "".join(p.read_text() for p in parts).splitlines()
 
 
+def first_batches(lines: list[str]) -> int:
+    """How many lines there are up to the end of the second batch."""
+    ends = [number for number, line in enumerate(lines, start=1) if "QueryProgressEvent" in line[:120]]
+    return ends[1]
+
+
 def write_forms(name: str) -> None:
     """The other forms of a log: all of them of the small one, else what 4.x writes by default, of its beginning."""
     from pyspark.java_gateway import launch_gateway
@@ -122,12 +128,13 @@ def write_forms(name: str) -> None:
     forms = home / "forms"
     shutil.rmtree(forms, ignore_errors=True)
     if name == SMALL:
-        wanted = [Form(codec, rolling) for codec in eventlog_files.CODECS for rolling in (False, True)]
+        wanted = [Form(codec, False) for codec in eventlog_files.CODECS]
+        wanted += [Form(codec, True) for codec in ("none", "zstd")]
         wanted += [Form(codec, False, finished=False) for codec in eventlog_files.CODECS]
         wanted += [Form("zstd", True, finished=False)]
     else:
         wanted = [Form("zstd", True)]
-        lines = lines[: len(lines) // 6]
+        lines = lines[: first_batches(lines)]
     for form in wanted:
         writers.write(lines, forms / form.name, form)
     if name == SMALL:

@@ -2,11 +2,12 @@
 
 use super::super::inspect::grade_word;
 use super::super::look::{Look, Role};
-use super::super::number::{bytes, count, count_or_dash, duration, ratio, ratio_or_dash};
+use super::super::number::{count_or_dash, duration, ratio_or_dash};
 use super::super::table::{Align, Cell, Table};
 use super::super::text;
 use crate::console::text::cut_middle;
 use crate::diagnosis::candidate::Standing;
+use crate::figures::{bytes, count, ratio};
 use crate::report::{ScanReport, ScannedCheckpoint, scan_words};
 
 /// Spaces before the first column.
@@ -86,7 +87,7 @@ pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look
 }
 
 fn path(report: &ScanReport, one: &ScannedCheckpoint) -> String {
-    text::clean(scan_words::below(&report.roots, &one.path)).into_owned()
+    text::clean(scan_words::title(&report.roots, one)).into_owned()
 }
 
 fn plain(text: String) -> (Role, String) {

@@ -10,13 +10,10 @@ use super::super::look::{Role, Symbols};
 use super::super::overlay::severity;
 use super::super::state::{Freshness, Screen, State};
 use super::super::text::Row;
-use crate::analysis::Distribution;
+use crate::analysis::{Distribution, Spread};
 use crate::diagnosis::Severity;
 use crate::reader::Depth;
 use crate::report::{InspectReport, Status};
-
-/// From this multiple of the mean on the largest partition is worth a mark.
-pub(super) const SKEWED: f64 = 2.0;
 
 /// The answer.
 pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
@@ -52,8 +49,11 @@ fn overview(data: &Data, symbols: &Symbols) -> Row {
         return row;
     }
     let ratio = |store: &&StoreData| store.max_over_mean.unwrap_or(0.0);
-    let most = data.stores.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    if let Some(store) = most.filter(|store| ratio(store) > SKEWED) {
+    let most = data
+        .stores
+        .iter()
+        .max_by(|a, b| a.judged().cmp(&b.judged()).then(ratio(a).total_cmp(&ratio(b))));
+    if let Some(store) = most.filter(|store| store.judged() == Spread::Skewed) {
         let several = data.stores.len() > 1;
         let place = format!("  op {} {}", store.key.operator, store.key.store);
         let answer = spread(store, Metric::Rows, symbols);
@@ -69,6 +69,9 @@ fn overview(data: &Data, symbols: &Symbols) -> Row {
         }
         Some(_) if data.stores.iter().all(|store| store.max_over_mean.is_none()) => {
             Row::of("How the rows are spread is not known: x counts exactly.", Role::Warning)
+        }
+        Some(most) if most.judged() == Spread::TooLittle => {
+            Row::of("There is too little state to call its spread even or not.", Role::Text)
         }
         Some(most) => {
             let ratio = format::ratio(ratio(&most));
@@ -145,21 +148,19 @@ fn sentence(distribution: &Distribution, metric: Metric, symbols: &Symbols) -> R
         );
         return Row::of(text, Role::Warning);
     }
-    let mut row = if ratio > SKEWED {
-        Row::of(
-            format!("Partition {id} holds {share} of the {word}, {ratio_text} {times} the mean."),
-            Role::Warning,
-        )
-    } else {
+    let largest = format!("{share} of the {word}, {ratio_text} {times} the mean");
+    let mut row = match (metric.judge(distribution), distribution.unknown) {
+        (Spread::Skewed, _) => Row::of(format!("Partition {id} holds {largest}."), Role::Warning),
+        (Spread::TooLittle | Spread::Nothing, _) => {
+            Row::of(format!("Too little to judge: the largest, {id}, holds {largest}."), Role::Text)
+        }
+        (Spread::Even, 0) => {
+            Row::of(format!("Evenly spread: the largest, {id}, holds {largest}."), Role::Ok)
+        }
         // What is not known may be the hottest.
-        let (verdict, role) = match distribution.unknown {
-            0 => ("Evenly spread", Role::Ok),
-            _ => ("Even where known", Role::Warning),
-        };
-        let text = format!(
-            "{verdict}: the largest, {id}, holds {share} of the {word}, {ratio_text} {times} the mean."
-        );
-        Row::of(text, role)
+        (Spread::Even, _) => {
+            Row::of(format!("Even where known: the largest, {id}, holds {largest}."), Role::Warning)
+        }
     };
     if distribution.unknown > 0 {
         row.push(format!(" {} unknown.", format::count(distribution.unknown)), Role::HeatUnknown);

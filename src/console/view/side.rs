@@ -11,9 +11,8 @@ use super::super::heat::{CLASSES, Heat, HeatScale, Metric};
 use super::super::look::{HEAT_STEPS, Role, Symbols};
 use super::super::paint::{Canvas, bar};
 use super::super::text::Row;
-use super::answer::SKEWED;
 use super::map::heat_cell;
-use crate::analysis::Distribution;
+use crate::analysis::{Distribution, Spread};
 use crate::units::Bytes;
 
 /// Lines that the statistics take.
@@ -74,7 +73,9 @@ fn statistics(d: &Distribution, metric: Metric, symbols: &Symbols) -> Vec<Row> {
     pair(&mut most, 0, "max", value(d.max, metric) + &at.unwrap_or_default(), Role::Strong);
     let over = format!("max{}mean", symbols.over);
     let (ratio, role) = match d.max_over_mean {
-        Some(ratio) if ratio > SKEWED => (format!("{} !", format::ratio(ratio)), Role::Warning),
+        Some(ratio) if metric.judge(d) == Spread::Skewed => {
+            (format!("{} !", format::ratio(ratio)), Role::Warning)
+        }
         Some(ratio) => (format::ratio(ratio), Role::Text),
         None => ("-".to_owned(), Role::Muted),
     };

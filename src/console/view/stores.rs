@@ -10,9 +10,9 @@ use super::super::look::{Role, Symbols};
 use super::super::paint::Canvas;
 use super::super::state::{Item, State};
 use super::super::text::{Row, width};
-use super::answer::SKEWED;
 use super::columns::{self, Column};
 use super::map::heat_cell;
+use crate::analysis::Spread;
 use crate::report::Grade;
 
 /// The least columns that a strip of partitions is worth.
@@ -124,7 +124,9 @@ fn cell(store: &StoreData, id: Id, _symbols: &Symbols) -> (String, Role) {
             None => ("-".to_owned(), Role::Muted),
         },
         Id::Ratio => match store.max_over_mean {
-            Some(ratio) if ratio > SKEWED => (format!("{} !", format::ratio(ratio)), Role::Warning),
+            Some(ratio) if store.judged() == Spread::Skewed => {
+                (format!("{} !", format::ratio(ratio)), Role::Warning)
+            }
             Some(ratio) => (format!("{}  ", format::ratio(ratio)), Role::Text),
             None => ("-  ".to_owned(), Role::Muted),
         },

@@ -21,12 +21,12 @@ use super::super::paint::Canvas;
 use super::super::places;
 use super::super::state::{PromptKind, State};
 use super::super::text::{Row, width, wrap};
+use super::asked;
 use super::curve::{self, Curve, Point};
 use super::map::{heat_cell, legend};
-use super::{answer::SKEWED, asked};
-use crate::analysis::Distribution;
 use crate::analysis::consequences::Change;
 use crate::analysis::verdict::{VerdictKind, WrongKnob};
+use crate::analysis::{Distribution, Spread};
 use crate::report::{LayoutReport, PartitionLoad, PlanReport};
 use crate::units::PartitionId;
 
@@ -215,8 +215,8 @@ fn layout_lines(report: &PlanReport, symbols: &Symbols) -> Vec<Line> {
         symbols.arrow,
         id(&report.after)
     );
-    let ratio_note = match ratio(&report.after) {
-        Some(ratio) if ratio > SKEWED => Row::of("!", Role::Warning),
+    let ratio_note = match rows_of(&report.after).map(Spread::of_rows) {
+        Some(Spread::Skewed) => Row::of("!", Role::Warning),
         _ => Row::new(),
     };
     let over = format!("max{}mean", symbols.over);

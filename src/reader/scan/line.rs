@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::analysis::spread::ROWS_TO_JUDGE;
 use crate::checkpoint::Confs;
 use crate::diagnosis::Severity;
-use crate::diagnosis::candidate::{Facts, Judgement, OperatorFacts, ROWS_TO_JUDGE, StoreFacts};
+use crate::diagnosis::candidate::{Facts, Judgement, OperatorFacts, StoreFacts};
 use crate::reader::Observation;
 use crate::report::{
     Grade, InspectReport, OperatorReport, PartitionsReport, ScanObstacle, ScanReason,
@@ -24,6 +25,7 @@ pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
     let warnings = count(inspect, Severity::Warning);
     ScannedCheckpoint {
         path: inspect.checkpoint.clone(),
+        name: None,
         query_id: inspect.query_id.clone(),
         status: inspect.status,
         operators: inspect

@@ -172,7 +172,7 @@ fn cell(
     };
     match id {
         Id::Path => {
-            let path = sanitise(scan_words::below(&model.roots, &one.path)).into_owned();
+            let path = sanitise(scan_words::title(&model.roots, one)).into_owned();
             (cut_middle(&path, room, symbols.ellipsis), Role::Strong)
         }
         Id::Query => number(one.query_id.as_deref().map(|id| id.chars().take(ID).collect())),
