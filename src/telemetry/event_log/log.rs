@@ -141,13 +141,11 @@ impl Log {
         }
         // What follows is looked up before the last reading, so that nothing is missed that is
         // written in between.
-        match self.next.take() {
-            Some(next) => self.go_on(next, out),
-            None => {
-                self.next = self.look_ahead()?;
-                Ok(if self.next.is_some() { Step::More } else { Step::CaughtUp })
-            }
+        if let Some(next) = self.next.take() {
+            return self.go_on(next, out);
         }
+        self.next = self.look_ahead()?;
+        Ok(if self.next.is_some() { Step::More } else { Step::CaughtUp })
     }
 
     /// Opens the first file and goes to where reading begins.
