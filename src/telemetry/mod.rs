@@ -14,6 +14,7 @@
 mod driver_log;
 pub mod error_class;
 pub mod event;
+pub mod event_log;
 mod fields;
 pub mod follow;
 pub mod listener;
