@@ -11,10 +11,16 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+pub mod error_class;
 pub mod event;
+mod fields;
+pub mod listener;
+pub mod number;
+pub mod progress;
 
 pub use event::{
-    Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
-    PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, Rows,
-    SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+    ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
+    PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, RepartitionStage,
+    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
 };
+pub use listener::listener_event;
