@@ -16,6 +16,7 @@ pub mod console;
 pub mod demo;
 pub mod diagnosis;
 pub mod figures;
+pub mod memory;
 pub mod reader;
 pub mod report;
 pub mod state;

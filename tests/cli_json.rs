@@ -10,12 +10,14 @@ use std::collections::BTreeSet;
 
 use fake::Fake;
 use serde_json::Value;
+use statetop::analysis::pauses::{Around, Pause, TimeSource, Timed};
 use statetop::diagnosis::candidate::{Judgement, Standing};
+use statetop::memory::{Record, Remembered, Sample};
 use statetop::report::{
-    Extent, Grade, Provider, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint,
-    ScannedOperator, Status, Unreadable, UnreadableKind,
+    Extent, Grade, HistoryReport, PausesReport, Provider, ScanObstacle, ScanReason, ScanReport,
+    ScannedCheckpoint, ScannedOperator, StateSize, Status, Unreadable, UnreadableKind,
 };
-use statetop::units::{Bytes, OperatorId};
+use statetop::units::{BatchId, Bytes, OperatorId};
 
 /// Objects whose keys or shape come from the checkpoint, not from us; and the formulas, which have
 /// the names of the numbers beside them.
@@ -196,4 +198,46 @@ fn a_verification_is_documented() {
         [("broken-sst-missing-4.3.0", &["verify", "--format", "json"])];
     let Some(fields) = in_printed(&runs) else { return };
     assert_eq!(documented("verify"), fields);
+}
+
+#[test]
+fn pauses_are_documented() {
+    let around = Around {
+        batches: 1,
+        batch_ms: Some(1.0),
+        max_over_mean: Some(1.0),
+        files_per_batch: Some(1.0),
+    };
+    let timed = Some(Timed { millis: 1, source: TimeSource::Checkpoint });
+    let pause = |rows| Pause {
+        rows: Some(rows),
+        pause: timed,
+        outage: timed,
+        before: around,
+        after: around,
+        ..Pause::of(BatchId(rows))
+    };
+    let now = StateSize { rows: Some(3), bytes: None, partitions: None };
+    let seen = vec![pause(1), pause(2), pause(3)];
+    let report = PausesReport::new(String::new(), None, now, seen.clone());
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    assert_eq!(documented("pauses"), fields);
+
+    let sample = Sample {
+        at: fake::NOW,
+        batch: BatchId(1),
+        rows: None,
+        bytes: None,
+        partitions: None,
+        batch_ms: None,
+        max_over_mean: None,
+    };
+    let records = vec![Record::Sample(sample), Record::Repartition(Pause::of(BatchId(1)))];
+    let report = HistoryReport::new(String::new(), Remembered { records, skipped: 0 });
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    // The documentation points to the table of pauses.
+    fields.retain(|path| !path.starts_with("pauses[]"));
+    assert_eq!(documented("history"), fields);
 }

@@ -380,6 +380,8 @@ fn ctrl_c_is_exit_code_130_and_the_result_is_marked() {
             err: &mut err,
             err_kind: Stream::Pipe,
             environment: Environment::default(),
+            data_directory: None,
+            now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &|target| Ok(Arc::new(CheckpointReader::open(target)?)),
             on_interrupt: &Cancel::cancel,
         };

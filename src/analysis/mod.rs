@@ -3,6 +3,7 @@
 pub mod consequences;
 pub mod heavy;
 pub mod layout;
+pub mod pauses;
 mod recommend;
 mod skew;
 pub mod spread;

@@ -3,6 +3,7 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
+mod past;
 mod plan;
 
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
+pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
 pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
 use super::look::ColorChoice;
@@ -43,6 +46,8 @@ EXAMPLES:
       The rows of one key, from the one partition that has them.
   statetop verify TARGET
       Is every file, row and key as it should be?
+  statetop pauses TARGET
+      How long did past resizes take, and how long may the next?
   statetop scan /data/ckpt
       Which of these queries should be resized?
   statetop inspect TARGET --batch 1838 --format json
@@ -154,6 +159,12 @@ pub(crate) enum Command {
     /// Check every file, checksum, row and key; ends with a one-line verdict
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Print every resize that was seen, and how long the next may take
+    #[command(after_long_help = PAUSES_EXAMPLES)]
+    Pauses(PausesArgs),
+    /// Print what is remembered of a query: rows, batch time and skew over time
+    #[command(after_long_help = HISTORY_EXAMPLES)]
+    History(HistoryArgs),
     /// Find every checkpoint below some folders, ranked by what a resize would bring
     #[command(after_long_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),

@@ -58,6 +58,8 @@ pub(crate) enum CliError {
     Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryError),
 }
 
 impl From<io::Error> for CliError {
@@ -82,7 +84,10 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) => Exit::CannotRead,
+            Self::Memory(crate::memory::MemoryError::BadId(_)) => Exit::Usage,
+            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) | Self::Memory(_) => {
+                Exit::CannotRead
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod console;
 mod csv;
 mod demo;
 mod exit;
+mod history;
 mod inspect;
 mod json;
 mod keys;
@@ -22,6 +23,7 @@ mod look;
 mod number;
 mod page;
 mod partitions;
+mod pauses;
 mod plan;
 mod process;
 mod read;
@@ -64,6 +66,8 @@ pub fn run(
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
+        Some(Command::Pauses(args)) => pauses::run(args, around),
+        Some(Command::History(args)) => history::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {

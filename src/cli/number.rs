@@ -53,6 +53,14 @@ pub(crate) fn moment(time: UnixMillis) -> String {
     }
 }
 
+/// A moment to the minute, `2026-11-01 10:00`, in UTC.
+pub(crate) fn minute(time: UnixMillis) -> String {
+    match time.iso() {
+        Some(iso) => iso.get(..16).unwrap_or(&iso).replace('T', " "),
+        None => format!("{} ms", time.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -14,6 +15,7 @@ use super::surroundings::{Stream, Surroundings};
 use crate::console::look::Environment;
 use crate::reader::{CheckpointReader, Observe, ReadError};
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Columns assumed for a terminal that does not tell.
 const COLUMNS: u16 = 80;
@@ -36,6 +38,8 @@ pub fn main() -> ExitCode {
         err_kind,
         environment: Environment::read(),
         open: &open,
+        data_directory: crate::memory::directory().ok(),
+        now: UnixMillis::from(SystemTime::now()),
         on_interrupt: &cancel_at_interrupt,
     };
     let exit = run(std::env::args_os(), &mut around);

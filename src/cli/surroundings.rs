@@ -4,6 +4,7 @@
 //! The binary fills this from the process; tests fill it with buffers and a made-up source.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::look::{ColorChoice, Look, Paint};
@@ -11,6 +12,7 @@ use crate::console::Charset;
 use crate::console::look::Environment;
 use crate::reader::{Observe, ReadError};
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Columns of a page that goes to a file or pipe.
 const PIPE_COLUMNS: usize = 80;
@@ -32,6 +34,10 @@ pub struct Surroundings<'a> {
     pub environment: Environment,
     /// Opens the target that the operator named.
     pub open: &'a Open<'a>,
+    /// The data directory, where what is remembered of queries lies; `None` where there is none.
+    pub data_directory: Option<PathBuf>,
+    /// The time at which the run began.
+    pub now: UnixMillis,
     /// Arranges that Ctrl-C cancels; called once, before a report is read.
     pub on_interrupt: &'a dyn Fn(&Cancel),
 }

@@ -11,6 +11,7 @@ mod keys;
 mod opened;
 mod ordered;
 mod owned;
+mod pauses;
 mod pin;
 mod plan;
 mod rows;
@@ -26,7 +27,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::report::{InspectReport, KeysReport, PartitionsReport, VerifyReport};
+use crate::report::{InspectReport, KeysReport, PartitionsReport, PausesReport, VerifyReport};
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
@@ -200,6 +201,16 @@ pub trait ReadState: Send + Sync {
         cancel: &Cancel,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<VerifyReport, ReadError>;
+
+    /// The repartitions that the retained batches show.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn pauses(
+        &self,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PausesReport, ReadError>;
 }
 
 /// Something that can be watched: a checkpoint, or the demo's replay of one.

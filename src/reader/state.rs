@@ -9,10 +9,10 @@ use super::session::Wanted;
 use super::{
     Depth, HistoryRequest, KeyHistory, KeysRequest, MakeEncoder, Observe, PlanBasis, PlanRequest,
     ReadError, ReadState, Request, RowsRequest, RowsSummary, StateRow, VerifyRequest, changes,
-    history, keys, plan, rows, verify,
+    history, keys, pauses, plan, rows, verify,
 };
 use crate::diagnosis::Finding;
-use crate::report::{KeysReport, VerifyReport};
+use crate::report::{KeysReport, PausesReport, VerifyReport};
 use crate::state::store::{Counter, Run};
 use crate::task::{Cancel, Progress};
 use crate::units::{BatchId, OperatorId};
@@ -154,5 +154,12 @@ impl ReadState for CheckpointReader {
         let of_logs = logs.inspect.findings.iter().cloned().chain(ahead);
         let of_logs: Vec<Finding> = of_logs.filter(|finding| !catalog.contains(finding)).collect();
         verify::verify(&opened, &of_logs, run, &teller(&counter, progress))
+    }
+    fn pauses(
+        &self,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<PausesReport, ReadError> {
+        pauses::of(self, cancel, progress)
     }
 }

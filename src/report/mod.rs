@@ -5,16 +5,19 @@
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
+mod history;
 mod inspect;
 mod keys;
 mod mask;
 mod partitions;
+mod pauses;
 mod plan;
 mod scan;
 pub(crate) mod scan_words;
 mod verify;
 mod window;
 
+pub use history::HistoryReport;
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
@@ -24,6 +27,7 @@ pub use mask::{Reveal, key_words, value_words};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
 };
+pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
 pub use scan::{
     Extent, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, Unreadable,

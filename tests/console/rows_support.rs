@@ -13,7 +13,9 @@ use statetop::reader::{
     OwnedHalf, OwnedRow, PlanBasis, PlanRequest, ReadError, ReadState, RowsRequest, RowsSummary,
     StateRow, VerifyRequest, Weighing, Whereabouts,
 };
-use statetop::report::{Grade, KeyOffers, KeyReport, KeysReport, Known, VerifyReport};
+use statetop::report::{
+    Grade, KeyOffers, KeyReport, KeysReport, Known, PausesReport, VerifyReport,
+};
 use statetop::state::row::types::{DataType, Field};
 use statetop::state::row::value::Value;
 use statetop::task::{Cancel, Progress};
@@ -304,5 +306,9 @@ impl ReadState for MadeUpState {
         _: &(dyn Fn(Progress) + Sync),
     ) -> Result<VerifyReport, ReadError> {
         Err(ReadError::Unreadable("made-up state is not verified".to_owned()))
+    }
+
+    fn pauses(&self, _: &Cancel, _: &(dyn Fn(Progress) + Sync)) -> Result<PausesReport, ReadError> {
+        Err(ReadError::Unreadable("made-up state was never resized".to_owned()))
     }
 }
