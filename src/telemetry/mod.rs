@@ -11,12 +11,14 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+pub mod attach;
 pub mod error_class;
 pub mod event;
 mod fields;
 pub mod listener;
 pub mod number;
 pub mod progress;
+pub mod timeline;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,

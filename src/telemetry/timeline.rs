@@ -22,6 +22,8 @@ mod run;
 mod shelf;
 mod source;
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
 mod track;
 mod weight;
@@ -38,9 +40,11 @@ pub use source::{Condition, SourceLine, Unread};
 pub use track::Column;
 
 use super::attach::News;
-use super::{Event, EventKind, PartitionLoad, Progress, QueryRef, RepartitionNote};
+use super::{
+    ConfRestored, Event, EventKind, PartitionLoad, Progress, QueryRef, RepartitionNote,
+    RepartitionStage,
+};
 use crate::units::{BatchId, UnixMillis};
-use run::Ended as EndedRun;
 use shelf::{Item, Shelf};
 
 /// Bytes, about, of batches with all their fields: some 5,000 of a query with three operators.
@@ -54,12 +58,16 @@ const QUERIES: usize = 64;
 /// Repartitions that driver logs told of.
 const REPARTITIONS: usize = 1_000;
 
+/// Confs that a restart did not get.
+const CONFS: usize = 64;
+
 /// All that was told by the sources attached.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     sources: Vec<SourceLine>,
     queries: Vec<QueryTimeline>,
     repartitions: Vec<RepartitionNote>,
+    confs: Vec<ConfRestored>,
     next_query: u32,
     events: u64,
     fields: Shelf,
@@ -83,6 +91,7 @@ impl Timeline {
             sources: sources.into_iter().map(SourceLine::new).collect(),
             queries: Vec::new(),
             repartitions: Vec::new(),
+            confs: Vec::new(),
             next_query: 0,
             events: 0,
             fields: Shelf::new(fields),
@@ -104,6 +113,11 @@ impl Timeline {
     /// Offline repartitions that driver logs told of.
     pub fn repartitions(&self) -> &[RepartitionNote] {
         &self.repartitions
+    }
+
+    /// Confs that a restarted query asked for and did not get, each as it was told last.
+    pub fn confs_restored(&self) -> &[ConfRestored] {
+        &self.confs
     }
 
     /// Events that were told.
@@ -142,7 +156,7 @@ impl Timeline {
         match kind {
             EventKind::Started(started) => {
                 if let Some(query) = self.query_of(source, &started.query) {
-                    query.started(&started.query, started.timestamp);
+                    query.started(&started);
                     let key = query.key;
                     self.bound_runs(key);
                 }
@@ -151,11 +165,12 @@ impl Timeline {
             EventKind::Idle { query, timestamp } => self.idle(source, &query, timestamp),
             EventKind::Terminated(terminated) => {
                 let query = terminated.query.clone();
-                let ended = EndedRun::of(terminated);
+                let ended = Ended::of(terminated);
                 self.with_run(source, &query, ended.at, |run| run.end(ended));
             }
             EventKind::PartitionLoad(load) => self.load(source, *load),
             EventKind::Repartition(note) => self.repartition(note),
+            EventKind::ConfRestored(told) => self.conf_restored(told),
             EventKind::Environment(_) | EventKind::Interrupted(_) | EventKind::Unreadable(_) => {}
         }
     }
@@ -184,25 +199,41 @@ impl Timeline {
         self.with_run(source, query, at, |run| run.idle = run.idle.max(at));
     }
 
-    /// Repartitions are told of when they begin and when they are done.
+    /// Repartitions are told of at each stage: the last word on one is kept.
     fn repartition(&mut self, note: RepartitionNote) {
         let same = |known: &RepartitionNote| {
             let told = (&known.checkpoint, known.partitions) == (&note.checkpoint, note.partitions);
-            let open = known.duration_ms.is_none() || known.duration_ms == note.duration_ms;
+            let over = |stage: &RepartitionStage| {
+                matches!(stage, RepartitionStage::Done { .. } | RepartitionStage::Failed { .. })
+            };
             told && match (known.batch, note.batch) {
                 (Some(known), Some(batch)) => known == batch,
-                _ => open,
+                // Without a batch it is the one under way, or the same line read again.
+                _ => !over(&known.stage) || known.timestamp >= note.timestamp,
             }
         };
         if let Some(known) = self.repartitions.iter_mut().rev().find(|known| same(known)) {
             known.batch = known.batch.or(note.batch);
-            known.duration_ms = known.duration_ms.or(note.duration_ms);
+            if rank(&note.stage) > rank(&known.stage) {
+                known.stage = note.stage;
+                known.timestamp = note.timestamp.or(known.timestamp);
+            }
             return;
         }
         if self.repartitions.len() == REPARTITIONS {
             self.repartitions.remove(0);
         }
         self.repartitions.push(note);
+    }
+
+    /// Of each conf the newest word is kept.
+    fn conf_restored(&mut self, told: ConfRestored) {
+        match self.confs.iter_mut().find(|known| known.key == told.key) {
+            Some(known) if known.timestamp <= told.timestamp => *known = told,
+            Some(_) => {}
+            None if self.confs.len() < CONFS => self.confs.push(told),
+            None => {}
+        }
     }
 
     /// Changes the run that an event is about.
@@ -234,7 +265,7 @@ impl Timeline {
         let Some(timeline) = self.query_of(source, query) else { return };
         let (key, run) = (timeline.key, timeline.run_of(query, at));
         let age = timeline.age(at);
-        let Some(batch) = timeline.run_mut(run).and_then(|run| run.batch_mut(id, age)) else {
+        let Some(batch) = timeline.run_mut(run).and_then(|run| run.batch_or_new(id, age)) else {
             return;
         };
         change(batch);
@@ -266,7 +297,7 @@ impl Timeline {
     fn with_item(&mut self, item: Item, change: impl FnOnce(&mut Batch)) {
         let query = self.queries.iter_mut().find(|query| query.key == item.query);
         let run = query.and_then(|query| query.run_mut(item.run));
-        if let Some(batch) = run.and_then(|run| run.batch_mut(item.batch, item.aged)) {
+        if let Some(batch) = run.and_then(|run| run.batch_mut(item.batch)) {
             change(batch);
         }
     }
@@ -315,5 +346,15 @@ impl Timeline {
         self.queries.push(QueryTimeline::new(QueryKey(self.next_query), source));
         self.next_query = self.next_query.wrapping_add(1);
         self.queries.len() - 1
+    }
+}
+
+/// How late a stage comes.
+fn rank(stage: &RepartitionStage) -> u8 {
+    match stage {
+        RepartitionStage::Begun => 0,
+        RepartitionStage::Planned => 1,
+        RepartitionStage::Failed { .. } => 2,
+        RepartitionStage::Done { .. } => 3,
     }
 }

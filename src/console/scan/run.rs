@@ -58,7 +58,7 @@ pub(super) fn run(
                     }
                 };
                 let options = ConsoleOptions { above: Above::List, ..options.clone() };
-                match play(&mut stage, source, options)? {
+                match play(&mut stage, source.into(), options)? {
                     ConsoleExit::Back => model.dirty = true,
                     exit @ (ConsoleExit::Quit | ConsoleExit::Signal(_)) => break exit,
                 }

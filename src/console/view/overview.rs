@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!  ─────────────────────────────────────────────────
+//!  run     running, last told 4 s ago   since 08:12        (a source is attached)
+//!  load    in 812 rows/s   behind 1,204   batch took 1.2 s
 //!  batch   1842 planned 3 s ago, 1841 committed: …
 //!  count   200 since batch 12, 32 before      watermark …
 //!  query   10e204a2   RocksDB   changelog on   format 1
@@ -22,7 +24,7 @@ use super::super::overlay::severity;
 use super::super::paint::{Canvas, bar};
 use super::super::state::{Item, State, is_open};
 use super::super::text::{Row, spread, width};
-use super::stores;
+use super::{running, stores};
 use crate::diagnosis::Finding;
 use crate::reader::Depth;
 use crate::report::{HistoryEntry, InspectReport, Provider, Status};
@@ -141,7 +143,8 @@ fn also(row: &mut Row, label: &str, value: &str, role: Role) {
 
 fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: usize) -> Vec<Row> {
     let inspect = data.inspect();
-    let mut rows = vec![batches(state, inspect), count(inspect)];
+    let mut rows = running::facts(state, fact, columns);
+    rows.extend([batches(state, inspect), count(inspect)]);
     let watermark = watermark(inspect, columns);
     // One line for both where there is room.
     match rows.last_mut() {
@@ -221,7 +224,8 @@ fn batches(state: &State, inspect: &InspectReport) -> Row {
     };
     row.push(text, role);
     if let Some(pinned) = state.reading.pinned() {
-        row.push(format!("   shown: {pinned}, as asked for"), Role::Info);
+        let why = if state.chosen.is_some() { "chosen with [ and ]" } else { "as asked for" };
+        row.push(format!("   shown: {pinned}, {why}"), Role::Info);
     }
     row
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::run::{Ended, Run, RunKey};
-use crate::telemetry::QueryRef;
+use crate::telemetry::{QueryRef, Started};
 use crate::units::{BatchId, UnixMillis};
 
 /// Runs of a query that are remembered. A query that cannot start is restarted for days.
@@ -33,6 +33,8 @@ pub struct QueryTimeline {
     pub id: Option<Arc<str>>,
     /// The name that the program gave it.
     pub name: Option<Arc<str>>,
+    /// Its checkpoint, where a source tells.
+    pub checkpoint: Option<String>,
     /// How many of its oldest batches and runs are forgotten.
     pub forgotten: Forgotten,
     /// The source that spoke of it last, by its place.
@@ -76,6 +78,7 @@ impl QueryTimeline {
             key,
             id: None,
             name: None,
+            checkpoint: None,
             forgotten: Forgotten::default(),
             source,
             told: 0,
@@ -250,8 +253,12 @@ impl QueryTimeline {
     }
 
     /// A start was told of.
-    pub(super) fn started(&mut self, query: &QueryRef, at: Option<UnixMillis>) {
-        let key = self.run_of(query, at);
+    pub(super) fn started(&mut self, started: &Started) {
+        let at = started.timestamp;
+        let key = self.run_of(&started.query, at);
+        if started.checkpoint.is_some() {
+            self.checkpoint.clone_from(&started.checkpoint);
+        }
         if let Some(run) = self.run_mut(key) {
             run.started = run.started.or(at);
         }

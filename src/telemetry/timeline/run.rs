@@ -138,8 +138,14 @@ impl Run {
         }
     }
 
+    /// The batch of that id, to be changed.
+    pub(super) fn batch_mut(&mut self, id: BatchId) -> Option<&mut Batch> {
+        let at = self.place(id).ok()?;
+        self.batches.get_mut(at).map(Arc::make_mut)
+    }
+
     /// The batch of that id, made where it was not known; `aged` is for a new one.
-    pub(super) fn batch_mut(&mut self, id: BatchId, aged: UnixMillis) -> Option<&mut Batch> {
+    pub(super) fn batch_or_new(&mut self, id: BatchId, aged: UnixMillis) -> Option<&mut Batch> {
         let at = match self.place(id) {
             Ok(at) => at,
             Err(at) => {
