@@ -95,6 +95,7 @@ fn a_scan_is_documented() {
     let standing = Standing::Gain;
     let checkpoint = ScannedCheckpoint {
         path: "/data/ckpt".to_owned(),
+        name: None,
         query_id: None,
         status: Status::Committed,
         operators: vec![ScannedOperator { id: OperatorId(0), name: "dedupe".to_owned() }],

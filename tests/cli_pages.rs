@@ -59,6 +59,7 @@ impl World {
             err: &mut err,
             err_kind: Stream::Pipe,
             environment: self.environment.clone(),
+            config: statetop::config::Config::default(),
             data_directory: None,
             now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &open,

@@ -259,7 +259,7 @@ fn a_root_may_be_a_checkpoint_and_roots_may_overlap() {
     let one = scan(&request(vec![at("team-a/hot")]), &Cancel::default(), &|_| {}).unwrap();
     assert_eq!(one.checkpoints.len(), 1);
     let roots = vec![at(""), at("team-a"), at("team-a/hot/"), at("current"), at("nowhere")];
-    let all = ScanRequest { roots, depth: 6 };
+    let all = ScanRequest { roots, depth: 6, names: BTreeMap::new() };
     let report = scan(&all, &Cancel::default(), &|_| {}).unwrap();
     assert_eq!(report.checkpoints.len(), PLACED.len());
     let lost: Vec<_> =
@@ -274,7 +274,11 @@ fn a_root_may_be_a_checkpoint_and_roots_may_overlap() {
 fn a_scan_that_is_given_up_keeps_what_it_has() {
     let Some((root, _)) = lake() else { return };
     let cancel = Cancel::default();
-    let request = ScanRequest { roots: vec![root.path().to_str().unwrap().into()], depth: 6 };
+    let request = ScanRequest {
+        roots: vec![root.path().to_str().unwrap().into()],
+        depth: 6,
+        names: BTreeMap::new(),
+    };
     let report = scan(&request, &cancel, &|news| {
         // One of the first two may be the one that cannot be read.
         if matches!(news, ScanNews::Progress(progress) if progress.read == 2) {
@@ -380,6 +384,7 @@ fn ctrl_c_is_exit_code_130_and_the_result_is_marked() {
             err: &mut err,
             err_kind: Stream::Pipe,
             environment: Environment::default(),
+            config: statetop::config::Config::default(),
             data_directory: None,
             now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &|target| Ok(Arc::new(CheckpointReader::open(target)?)),

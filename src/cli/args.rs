@@ -3,6 +3,7 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
+mod config;
 mod past;
 mod plan;
 
@@ -12,6 +13,8 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::config::CONFIG_EXAMPLES;
+pub(crate) use self::config::{ConfigArgs, ConfigCommand};
 use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
 pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
@@ -26,7 +29,8 @@ The operator console for stateful streaming queries: where the state is, which p
 is hot and which key makes it so, and whether another partition count would help. Reads Spark Structured Streaming checkpoints as they lie on \
 disk, without a JVM, and never writes to them.
 
-TARGET is the checkpoint directory of a query: the one with `offsets` and `commits` in it.";
+TARGET is the checkpoint directory of a query, the one with `offsets` and `commits` in it, or the \
+name that it has in the configuration file (statetop config).";
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -165,6 +169,9 @@ pub(crate) enum Command {
     /// Print what is remembered of a query: rows, batch time and skew over time
     #[command(after_long_help = HISTORY_EXAMPLES)]
     History(HistoryArgs),
+    /// Show, check or begin the configuration file
+    #[command(after_long_help = CONFIG_EXAMPLES)]
+    Config(ConfigArgs),
     /// Find every checkpoint below some folders, ranked by what a resize would bring
     #[command(after_long_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<E
 }
 
 fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(target)?;
+    let source = around.open_target(target)?;
     match (around.out_kind, args.output.format) {
         (Stream::Terminal { .. }, None) => {
             // A target that is not there is told now, on a screen that stays.

@@ -58,6 +58,10 @@ pub(crate) enum CliError {
     Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
+    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
+    NoConfigDirectory,
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     #[error(transparent)]
     Memory(#[from] crate::memory::MemoryError),
 }
@@ -84,7 +88,9 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Memory(crate::memory::MemoryError::BadId(_)) => Exit::Usage,
+            Self::Memory(crate::memory::MemoryError::BadId(_))
+            | Self::Config(_)
+            | Self::NoConfigDirectory => Exit::Usage,
             Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) | Self::Memory(_) => {
                 Exit::CannotRead
             }

@@ -47,7 +47,7 @@ fn find(target: &str, directory: &Path, around: &Surroundings<'_>) -> Result<Mem
     if let Ok(memory) = Memory::of(directory, target) {
         return Ok(memory);
     }
-    let source = (around.open)(target)?;
+    let source = around.open_target(target)?;
     let request = Request { batch: None, depth: Depth::Logs, operator: None, store: None };
     let seen = source.observe(&request, &Cancel::default(), &|_| {})?;
     let id = seen.inspect.query_id.clone().unwrap_or_default();

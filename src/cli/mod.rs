@@ -11,6 +11,7 @@
 
 mod answer;
 mod args;
+mod config;
 mod console;
 mod csv;
 mod demo;
@@ -52,7 +53,10 @@ pub fn run(
     args: impl IntoIterator<Item = impl Into<OsString>>,
     around: &mut Surroundings<'_>,
 ) -> Exit {
-    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let mut args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    if args.len() == 1 {
+        args.extend(configured(around));
+    }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return explain(&args::friendlier(error, &args), around),
@@ -68,6 +72,7 @@ pub fn run(
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),
         Some(Command::History(args)) => history::run(args, around),
+        Some(Command::Config(args)) => config::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
@@ -77,6 +82,20 @@ pub fn run(
             error.exit()
         }
     }
+}
+
+/// What the program's name alone stands for where the configuration has queries: the list of
+/// them, as a screen where there is a terminal.
+fn configured(around: &Surroundings<'_>) -> Vec<OsString> {
+    let queries = around.config.queries.iter();
+    let mut roots: Vec<OsString> = queries.map(|query| query.checkpoint.clone().into()).collect();
+    if !roots.is_empty() {
+        let screen = matches!(around.out_kind, Stream::Terminal { .. });
+        let options = ["scan", "--depth", "0"].into_iter().chain(screen.then_some("--console"));
+        let options = options.chain(["--"]).map(OsString::from);
+        roots.splice(0..0, options);
+    }
+    roots
 }
 
 /// Prints help, version or what is wrong with the command line.

@@ -27,7 +27,7 @@ const WIDE: usize = 110;
 
 /// Runs the command.
 pub(crate) fn run(args: &PausesArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let state = reading::state(source.as_ref())?;

@@ -25,7 +25,7 @@ use crate::units::Bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &PlanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let place = &args.place;

@@ -10,8 +10,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::run;
 use super::surroundings::{Stream, Surroundings};
+use super::{Exit, run};
+use crate::config::{self, Config, ConfigError};
 use crate::console::look::Environment;
 use crate::reader::{CheckpointReader, Observe, ReadError};
 use crate::task::Cancel;
@@ -31,6 +32,13 @@ pub fn main() -> ExitCode {
     let mut err = io::stderr();
     let out_kind = stream(&io::stdout());
     let err_kind = stream(&io::stderr());
+    let config = match configuration() {
+        Ok(config) => config,
+        Err(error) => {
+            let _ = writeln!(err, "statetop: {}", super::clean_lines(&error.to_string()));
+            return ExitCode::from(Exit::Usage.code());
+        }
+    };
     let mut around = Surroundings {
         out: &mut out,
         out_kind,
@@ -38,6 +46,7 @@ pub fn main() -> ExitCode {
         err_kind,
         environment: Environment::read(),
         open: &open,
+        config,
         data_directory: crate::memory::directory().ok(),
         now: UnixMillis::from(SystemTime::now()),
         on_interrupt: &cancel_at_interrupt,
@@ -46,6 +55,18 @@ pub fn main() -> ExitCode {
     // What could not be written is in `exit` already; dropping the writer must not try again.
     let _ = out.flush();
     ExitCode::from(exit.code())
+}
+
+/// What the configuration file says. A broken one is told even where it is not needed, so that it
+/// is mended before it is; `statetop config` and help work all the same.
+fn configuration() -> Result<Config, ConfigError> {
+    let first = std::env::args_os().nth(1);
+    let unneeded = ["config", "help", "--help", "-h", "--version", "-V"];
+    let is_needed = !first.is_some_and(|first| unneeded.iter().any(|word| first == *word));
+    match config::path().filter(|_| is_needed) {
+        Some(path) => Config::read(&path),
+        None => Ok(Config::default()),
+    }
 }
 
 fn stream(of: &impl IsTerminal) -> Stream {

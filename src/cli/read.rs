@@ -28,7 +28,7 @@ pub(crate) fn read_target(
     args: &ReadArgs,
     around: &mut Surroundings<'_>,
 ) -> Result<Observation, CliError> {
-    let source = (around.open)(target)?;
+    let source = around.open_target(target)?;
     read(&source, args, around)
 }
 

@@ -16,11 +16,13 @@ use super::page::Page;
 use super::read::Meter;
 use super::surroundings::Surroundings;
 use super::text;
+use crate::config::Config;
 use crate::diagnosis::candidate::Standing;
 use crate::figures::{count, plural};
 use crate::reader::{ScanNews, ScanProgress, ScanRequest, scan};
 use crate::report::scan_words::{kinds, unread, word};
 use crate::report::{Extent, Provider, ScanReport, ScannedCheckpoint, Status, UnreadableKind};
+use crate::storage::Storage;
 use crate::task::Cancel;
 use crate::units::UnixMillis;
 
@@ -29,12 +31,16 @@ const TOLD: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let request = ScanRequest {
+        roots: args.roots.iter().map(|root| around.config.target(root).to_owned()).collect(),
+        depth: args.depth,
+        names: names(&around.config),
+    };
     if args.console {
-        return screen::run(args, around);
+        return screen::run(args, request, around);
     }
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
-    let request = request(args);
     let meter = Meter::new(around.err, around.err_kind);
     let scanned = scan(&request, &cancel, &|news| {
         if let ScanNews::Progress(progress) = news {
@@ -55,8 +61,13 @@ pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit
     Ok(exit(&report))
 }
 
-fn request(args: &ScanArgs) -> ScanRequest {
-    ScanRequest { roots: args.roots.clone(), depth: args.depth }
+/// The names of the configuration's queries, by the addresses of their checkpoints.
+fn names(config: &Config) -> BTreeMap<String, String> {
+    let named = config.queries.iter().filter_map(|query| {
+        let storage = Storage::open(&query.checkpoint).ok()?;
+        Some((storage.address().to_owned(), query.name.clone()))
+    });
+    named.collect()
 }
 
 fn line(progress: ScanProgress) -> String {

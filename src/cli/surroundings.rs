@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::look::{ColorChoice, Look, Paint};
+use crate::config::Config;
 use crate::console::Charset;
 use crate::console::look::Environment;
 use crate::reader::{Observe, ReadError};
@@ -34,6 +35,8 @@ pub struct Surroundings<'a> {
     pub environment: Environment,
     /// Opens the target that the operator named.
     pub open: &'a Open<'a>,
+    /// What the configuration file says.
+    pub config: Config,
     /// The data directory, where what is remembered of queries lies; `None` where there is none.
     pub data_directory: Option<PathBuf>,
     /// The time at which the run began.
@@ -55,6 +58,14 @@ pub enum Stream {
 }
 
 impl Surroundings<'_> {
+    /// Opens a target: a query that has a name in the configuration, or a path or an address.
+    ///
+    /// # Errors
+    /// When the address is malformed or of a kind that is not supported.
+    pub(crate) fn open_target(&self, target: &str) -> Result<Arc<dyn Observe>, ReadError> {
+        (self.open)(self.config.target(target))
+    }
+
     /// How plain output to standard output looks.
     pub(crate) fn look(&self, choice: ColorChoice) -> Look {
         let columns = match self.out_kind {

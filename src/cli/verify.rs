@@ -19,7 +19,7 @@ const LISTED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &VerifyArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let place = &args.place;

@@ -6,7 +6,7 @@
 
 mod line;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -31,6 +31,14 @@ pub struct ScanRequest {
     pub roots: Vec<String>,
     /// Levels below a root that are looked at; 0 is the root alone.
     pub depth: u32,
+    /// Names of checkpoints, by their addresses.
+    pub names: BTreeMap<String, String>,
+}
+
+impl ScanRequest {
+    fn named(&self, one: &ScannedCheckpoint) -> ScannedCheckpoint {
+        ScannedCheckpoint { name: self.names.get(&one.path).cloned(), ..one.clone() }
+    }
 }
 
 /// How far a scan has come.
@@ -97,7 +105,14 @@ pub fn scan(
     news: &(dyn Fn(ScanNews<'_>) + Sync),
 ) -> Result<ScanReport, ReadError> {
     let opened = request.roots.iter().map(|root| (root.clone(), Storage::open(root)));
-    scan_storages(opened.collect(), request.depth, cancel, news)
+    let mut report = scan_storages(opened.collect(), request.depth, cancel, &|told| match told {
+        ScanNews::Checkpoint(one) => news(ScanNews::Checkpoint(&request.named(one))),
+        other => news(other),
+    })?;
+    for one in &mut report.checkpoints {
+        *one = request.named(one);
+    }
+    Ok(report)
 }
 
 /// As [`scan`], over storages that are open, or could not be opened, under their names.

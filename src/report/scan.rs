@@ -47,6 +47,8 @@ pub enum Extent {
 pub struct ScannedCheckpoint {
     /// Its address: `statetop PATH` opens it.
     pub path: String,
+    /// Its name in the configuration file; `None` where it has none there.
+    pub name: Option<String>,
     /// The query's id from `metadata`.
     pub query_id: Option<String>,
     /// Where the query stands.

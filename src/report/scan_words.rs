@@ -114,8 +114,13 @@ pub(crate) fn batches(one: &ScannedCheckpoint) -> String {
     format!("{}..{}", text(one.first_batch), text(one.last_batch))
 }
 
-/// A path below the root where there is only one, which is named elsewhere.
-pub(crate) fn below<'a>(roots: &[String], path: &'a str) -> &'a str {
+/// What a checkpoint is called: its name in the configuration, else its path below the root where
+/// there is only one, which is named elsewhere.
+pub(crate) fn title<'a>(roots: &[String], one: &'a ScannedCheckpoint) -> &'a str {
+    one.name.as_deref().unwrap_or_else(|| below(roots, &one.path))
+}
+
+fn below<'a>(roots: &[String], path: &'a str) -> &'a str {
     let below = match roots {
         [root] => path.strip_prefix(root.trim_end_matches('/')),
         _ => None,

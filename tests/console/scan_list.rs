@@ -41,6 +41,7 @@ fn checkpoint(
     });
     ScannedCheckpoint {
         path: path.to_owned(),
+        name: None,
         query_id: Some("10e204a2-5a60-4c1b-8f1d-27d0a1f6a3c4".to_owned()),
         status: Status::Committed,
         operators: vec![ScannedOperator { id: OperatorId(0), name: "dedupe".to_owned() }],

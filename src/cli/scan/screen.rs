@@ -30,12 +30,16 @@ impl Find for Folders {
 }
 
 /// Shows the list until the operator leaves it.
-pub(super) fn run(args: &ScanArgs, around: &Surroundings<'_>) -> Result<Exit, CliError> {
+pub(super) fn run(
+    args: &ScanArgs,
+    request: ScanRequest,
+    around: &Surroundings<'_>,
+) -> Result<Exit, CliError> {
     if around.out_kind == Stream::Pipe {
         return Err(CliError::NoTerminal);
     }
     let options = console::options(&args.screen, args.output);
-    let finder = Arc::new(Folders(super::request(args)));
+    let finder = Arc::new(Folders(request));
     match scan::run(finder, around.open, &options)? {
         ConsoleExit::Quit | ConsoleExit::Back => Ok(Exit::Fine),
         ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),

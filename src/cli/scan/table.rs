@@ -87,7 +87,7 @@ pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look
 }
 
 fn path(report: &ScanReport, one: &ScannedCheckpoint) -> String {
-    text::clean(scan_words::below(&report.roots, &one.path)).into_owned()
+    text::clean(scan_words::title(&report.roots, one)).into_owned()
 }
 
 fn plain(text: String) -> (Role, String) {

@@ -13,6 +13,7 @@ const LOOK: Look = Look { paint: Paint::Plain, charset: Charset::Utf8, columns: 
 fn checkpoint(path: &str, standing: Standing) -> ScannedCheckpoint {
     ScannedCheckpoint {
         path: path.to_owned(),
+        name: None,
         query_id: Some("10e204a2-5a60-4c1b-8f1d-27d0a1f6a3c4".to_owned()),
         status: Status::Committed,
         operators: vec![ScannedOperator { id: OperatorId(0), name: "dedupe".to_owned() }],

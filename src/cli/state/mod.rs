@@ -26,7 +26,7 @@ use crate::task::Cancel;
 
 /// Runs the command.
 pub(crate) fn run(args: &StateArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
-    let source = (around.open)(&args.target)?;
+    let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let batch = args.changed_in.or(args.batch);

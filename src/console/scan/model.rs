@@ -233,6 +233,7 @@ impl Model {
             let id = one.query_id.as_deref().unwrap_or_default();
             let texts = [
                 &one.path,
+                one.name.as_deref().unwrap_or_default(),
                 id,
                 &scan_words::operators(one),
                 scan_words::provider(one.provider),

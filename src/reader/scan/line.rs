@@ -25,6 +25,7 @@ pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
     let warnings = count(inspect, Severity::Warning);
     ScannedCheckpoint {
         path: inspect.checkpoint.clone(),
+        name: None,
         query_id: inspect.query_id.clone(),
         status: inspect.status,
         operators: inspect
