@@ -52,6 +52,11 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
+    #[error(
+        "--events and --progress attach the console, which needs a terminal and no --format; \
+         `statetop progress SOURCE` prints what a source tells"
+    )]
+    NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
@@ -81,6 +86,7 @@ impl CliError {
             )
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
+            | Self::NothingToAttach
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) | Self::Read(ReadError::Output(error))

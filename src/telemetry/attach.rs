@@ -9,6 +9,8 @@
 //! waits where nobody takes it. One that fails is tried again, with growing pauses, and told
 //! from its start: telling something twice changes nothing (see [`super::timeline`]).
 
+mod open;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 use super::Event;
 use crate::task::Cancel;
 use crate::units::UnixMillis;
+
+pub use open::{Expected, open};
 
 /// The first pause before a source is tried again.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
