@@ -12,12 +12,21 @@
 //! knows checkpoints or the screen.
 
 pub mod attach;
+mod driver_log;
 pub mod error_class;
 pub mod event;
+pub mod event_log;
 mod fields;
+pub mod follow;
 pub mod listener;
 pub mod number;
+mod objects;
+pub mod pieces;
 pub mod progress;
+pub mod seams;
+pub mod source;
+pub mod stream;
+pub mod text;
 pub mod timeline;
 
 pub use event::{
