@@ -34,7 +34,6 @@ use super::msg::{Msg, Size};
 use super::state::{Settings, State};
 use super::terminal;
 use super::{ConsoleError, ConsoleExit, ConsoleOptions, Watched, update, view};
-use crate::reader::Observe;
 use crate::units::UnixMillis;
 
 pub use super::terminal::{Extent, FrameBackend};

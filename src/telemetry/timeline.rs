@@ -228,11 +228,11 @@ impl Timeline {
 
     /// Of each conf the newest word is kept.
     fn conf_restored(&mut self, told: ConfRestored) {
+        let room = self.confs.len() < CONFS;
         match self.confs.iter_mut().find(|known| known.key == told.key) {
             Some(known) if known.timestamp <= told.timestamp => *known = told,
-            Some(_) => {}
-            None if self.confs.len() < CONFS => self.confs.push(told),
-            None => {}
+            None if room => self.confs.push(told),
+            Some(_) | None => {}
         }
     }
 

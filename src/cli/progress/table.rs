@@ -10,7 +10,8 @@
 //! Widths are fixed, since what is still to come cannot be measured.
 
 use super::super::look::{Look, Role};
-use super::super::number::{count, duration};
+use super::super::number::duration;
+use crate::figures::count;
 use super::super::text::{clean, width, wrap};
 use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
 use crate::units::UnixMillis;
@@ -225,6 +226,7 @@ fn sentence(line: &ProgressLine) -> (Role, String) {
             let checkpoint = line.checkpoint.as_deref().map(|path| format!("; checkpoint {path}"));
             (Role::Info, format!("started{}", checkpoint.unwrap_or_default()))
         }
+        LineKind::Progress => (Role::Muted, String::new()),
         LineKind::Idle => (Role::Muted, "waits for data".to_owned()),
         LineKind::Terminated => match &line.exception {
             None => (Role::Info, "stopped".to_owned()),

@@ -9,6 +9,7 @@ use super::super::heat::Metric;
 use super::{Screen, State};
 use crate::analysis::Distribution;
 use crate::analysis::traffic::Contrast;
+use crate::figures::float;
 use crate::report::HistoryEntry;
 use crate::telemetry::timeline::{Batch, Choice, Place, QueryTimeline, RunKey, Timeline};
 use crate::telemetry::{PartitionLoad, TaskLoad};
@@ -188,7 +189,8 @@ impl State {
         let traffic = Distribution::of(arriving.iter().map(|(id, rows)| (*id, Some(*rows))))?;
         let rows = store.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref());
         let of = |part: Option<u64>, total: u64| {
-            (total > 0).then(|| crate::figures::float(part?) / crate::figures::float(total))?
+            let (part, total) = (float(part?), float(total));
+            (total > 0.0).then_some(part / total)
         };
         let of_traffic = |id: PartitionId| of(arriving.get(&id).copied(), traffic.total);
         let of_state = |id: PartitionId| {

@@ -17,7 +17,7 @@ const SILENT: u64 = 3;
 const LEAST_SILENCE: u64 = 30_000;
 
 /// How a source is doing, in words.
-pub(super) fn condition(source: &SourceLine) -> String {
+pub(in crate::console) fn condition(source: &SourceLine) -> String {
     let told = format::plural(source.events, "event", "events");
     let unreadable = match source.unreadable {
         0 => String::new(),

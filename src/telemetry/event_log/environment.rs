@@ -8,8 +8,18 @@ use crate::telemetry::event::Environment;
 /// Words in the name of a conf, or in its value, that make it a secret. Spark replaces most of
 /// such values itself (`spark.redaction.regex`); what it lets through is left out here.
 const SECRET: [&str; 12] = [
-    "secret", "password", "passwd", "passphrase", "token", "credential", "access.key",
-    "accesskey", "account.key", "private", "signature", "redacted",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "credential",
+    "access.key",
+    "accesskey",
+    "account.key",
+    "private",
+    "signature",
+    "redacted",
 ];
 
 /// The environment of the application, without what looks secret.
@@ -22,8 +32,9 @@ pub(super) fn read(
         Value::String(value) => Some((name, value)),
         _ => None,
     });
-    let confs: Vec<(String, String)> =
-        texts.filter(|(name, value)| name.starts_with("spark.") && !is_secret(name, value)).collect();
+    let confs: Vec<(String, String)> = texts
+        .filter(|(name, value)| name.starts_with("spark.") && !is_secret(name, value))
+        .collect();
     let named = |wanted: &str| {
         confs.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
     };

@@ -95,7 +95,7 @@ impl Phases {
 
 /// Whether a trigger with these phases ran a batch. Databricks and Spark before 3.5 tell of
 /// triggers that found nothing to do with a progress under the id of the batch to come.
-pub fn ran_a_batch(keys: &[(String, u64)]) -> bool {
+pub(super) fn ran_a_batch(keys: &[(String, u64)]) -> bool {
     let ran = |(key, _): &(String, u64)| {
         matches!(Phase::of(key), Some(Phase::Execute | Phase::Control)) || key == "walCommit"
     };

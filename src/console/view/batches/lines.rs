@@ -68,7 +68,7 @@ impl Series {
                 let named = chart.batches().rev().find_map(|batch| {
                     batch.progress()?.sources.get(at)?.description.as_deref()
                 });
-                format!(" {}", named.map_or_else(|| format!("source {at}"), short_name))
+                format!(" {}", named.map_or_else(|| format!("source {at}"), |name| short_name(name).to_owned()))
             }
             Self::WatermarkLag => "wm lag".to_owned(),
             Self::StateRows => "state rows".to_owned(),
