@@ -56,10 +56,11 @@ impl Times {
         self.histogram.mean()
     }
 
-    /// How many are in each of so many classes of equal width from 0 to the longest.
-    pub fn classes(&self, classes: usize) -> Vec<u64> {
+    /// How many are in each of so many classes of equal width from 0 to `end`; what is longer is
+    /// in the last.
+    pub fn classes(&self, classes: usize, end: u64) -> Vec<u64> {
         let mut counts = vec![0_u64; classes];
-        let width = (float(self.max()) + 1.0) / float(classes.max(1) as u64);
+        let width = (float(end) + 1.0) / float(classes.max(1) as u64);
         for value in self.histogram.iter_recorded() {
             let class = crate::figures::whole((float(value.value_iterated_to()) / width).floor());
             let class = usize::try_from(class).unwrap_or(usize::MAX).min(classes.saturating_sub(1));
@@ -145,16 +146,16 @@ mod tests {
     #[test]
     fn classes_hold_all_times() {
         let times = Times::of([0, 1, 5, 9, 9]).unwrap();
-        assert_eq!(times.classes(2), [2, 3], "0 to 4, 5 to 9");
-        assert_eq!(times.classes(1), [5]);
-        assert_eq!(times.classes(0), Vec::<u64>::new());
+        assert_eq!(times.classes(2, 9), [2, 3], "0 to 4, 5 to 9");
+        assert_eq!(times.classes(2, 3), [2, 3], "0 to 1, 2 and more");
+        assert_eq!(times.classes(1, 9), [5]);
+        assert_eq!(times.classes(0, 9), Vec::<u64>::new());
     }
 
     #[test]
     fn an_interval_is_told_from_batches_that_wait_for_it() {
-        let every = |distance: i64, took: u64| {
-            (0..6_i64).map(|n| (n * distance, took)).collect::<Vec<_>>()
-        };
+        let every =
+            |distance: i64, took: u64| (0..6_i64).map(|n| (n * distance, took)).collect::<Vec<_>>();
         assert_eq!(Cadence::of(&every(10_000, 1_200)), Cadence::About(10_000));
         assert_eq!(Cadence::of(&every(1_200, 1_190)), Cadence::BackToBack);
         assert_eq!(Cadence::of(&every(10_000, 1_200)[..3]), Cadence::Unknown);

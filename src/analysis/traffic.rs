@@ -68,7 +68,8 @@ impl Contrast {
         state: Option<&Distribution>,
         of_state: ShareOf<'_>,
     ) -> Self {
-        let busy = leader(traffic, Spread::judge(traffic.max_over_mean, traffic.mean, ROWS_TO_JUDGE));
+        let busy =
+            leader(traffic, Spread::judge(traffic.max_over_mean, traffic.mean, ROWS_TO_JUDGE));
         let full = state.and_then(|state| leader(state, Spread::of_rows(state)));
         match (busy, full) {
             (None, None) => Self::Even,

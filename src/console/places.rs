@@ -176,6 +176,11 @@ pub fn batches(size: Size, lines: u16) -> Option<Batches> {
 }
 
 impl Batches {
+    /// Whether there is room for two values beside a line.
+    pub fn has_words(&self) -> bool {
+        self.values > 12
+    }
+
     /// Columns of chart and lines: batches on view.
     pub fn columns(&self) -> usize {
         usize::from(self.chrome.body.width.saturating_sub(self.label + self.values))

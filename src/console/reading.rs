@@ -153,8 +153,7 @@ impl Reading {
         self.again = false;
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let running =
-            Running { ticket, depth, progress: None, mark: self.seen, batch: self.batch };
+        let running = Running { ticket, depth, progress: None, mark: self.seen, batch: self.batch };
         *self.slot(lane) = Some(running);
         let request = Request { batch: self.batch, depth, operator: None, store: None };
         vec![Effect::Read(lane, ticket, request)]
@@ -216,8 +215,7 @@ impl Reading {
             Outcome::Done(observation) => {
                 self.contact = Some(now);
                 self.read_trouble = None;
-                let accepted =
-                    Accepted { observation, mark: running.mark, asked: running.batch };
+                let accepted = Accepted { observation, mark: running.mark, asked: running.batch };
                 self.accepts(&accepted, shown).then_some(accepted)
             }
             Outcome::Failed(reason) => {

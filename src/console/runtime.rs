@@ -91,10 +91,7 @@ impl Execute for Executor {
 }
 
 /// Runs the console on the terminal of this process.
-pub(super) fn run(
-    watched: Watched,
-    options: ConsoleOptions,
-) -> Result<ConsoleExit, ConsoleError> {
+pub(super) fn run(watched: Watched, options: ConsoleOptions) -> Result<ConsoleExit, ConsoleError> {
     let mut stage = Stage::enter(&options.look)?;
     play(&mut stage, watched, options)
 }

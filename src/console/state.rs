@@ -77,14 +77,8 @@ pub enum Screen {
 impl Screen {
     /// All screens. The number of one is its place here, counted from 1; rows have none: they are
     /// always the rows of something.
-    pub const ALL: [Self; 6] = [
-        Self::Overview,
-        Self::Partitions,
-        Self::Keys,
-        Self::WhatIf,
-        Self::Batches,
-        Self::Rows,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Partitions, Self::Keys, Self::WhatIf, Self::Batches, Self::Rows];
 
     /// Its name on the tabs line.
     pub fn title(self) -> &'static str {
@@ -186,8 +180,7 @@ impl State {
     pub fn new(settings: Settings, size: Size, now: UnixMillis) -> Self {
         let settings = Settings { target: sanitise(&settings.target).into_owned(), ..settings };
         let sources = settings.sources.iter().map(|name| Arc::from(name.as_str()));
-        let timeline =
-            (!settings.sources.is_empty()).then(|| Arc::new(Timeline::new(sources)));
+        let timeline = (!settings.sources.is_empty()).then(|| Arc::new(Timeline::new(sources)));
         Self {
             reading: Reading::new(settings.refresh, settings.batch, settings.counting),
             screen: settings.screen,

@@ -73,6 +73,9 @@ pub enum News {
 }
 
 /// Follows a source until it has ended, `cancel` fires or nobody listens any more.
+///
+/// # Errors
+/// When nobody listens any more.
 pub fn follow_for_ever(
     source: &dyn Attach,
     cancel: &Cancel,

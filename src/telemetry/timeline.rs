@@ -14,6 +14,8 @@
 
 mod batch;
 mod choice;
+#[cfg(test)]
+mod laws;
 mod merge;
 mod numbers;
 mod phases;
@@ -21,8 +23,6 @@ mod query;
 mod run;
 mod shelf;
 mod source;
-#[cfg(test)]
-mod laws;
 #[cfg(test)]
 mod tests;
 mod track;

@@ -31,8 +31,9 @@ pub(crate) fn event(kind: EventKind) -> Event {
 
 /// When a batch began: the newest 6 seconds ago, the repartition and the restart took a minute.
 pub(crate) fn began(batch: u64) -> UnixMillis {
-    let back = (BATCH - batch) * EVERY + if batch < REPARTITION { 60_000 } else { 0 };
-    UnixMillis(NOW.0 - 6_000 - i64::try_from(back).unwrap())
+    let behind = BATCH.cast_signed() - batch.cast_signed();
+    let outage = if batch < REPARTITION { 60_000 } else { 0 };
+    UnixMillis(NOW.0 - 6_000 - behind * EVERY.cast_signed() - outage)
 }
 
 fn run_of(batch: u64) -> &'static str {
@@ -162,11 +163,7 @@ pub(crate) fn load(batch: u64, operator: u32, partitions: u32) -> PartitionLoad 
 }
 
 pub(crate) fn started(run: &str, at: UnixMillis) -> Event {
-    event(EventKind::Started(Started {
-        query: query(run),
-        timestamp: Some(at),
-        checkpoint: None,
-    }))
+    event(EventKind::Started(Started { query: query(run), timestamp: Some(at), checkpoint: None }))
 }
 
 pub(crate) fn terminated(run: &str, exception: Option<&str>) -> Event {
@@ -223,12 +220,16 @@ impl Console {
 
     /// The same before anything is read.
     pub(crate) fn attaching(width: u16, height: u16) -> Self {
-        let sources = vec!["/logs/app-1".to_owned()];
-        Self::with(Settings { refresh: 2_000, sources, ..Settings::default() }, width, height)
+        let settings = Settings {
+            refresh: 2_000,
+            sources: vec!["/logs/app-1".to_owned()],
+            operator: Some(OperatorId(0)),
+            ..Settings::default()
+        };
+        Self::with(settings, width, height)
     }
 
     pub(crate) fn hear(&mut self, events: Vec<Event>) -> &mut Self {
         self.send(Msg::Told(0, News::Events(events)))
     }
 }
-

@@ -11,8 +11,8 @@
 
 use super::super::look::{Look, Role};
 use super::super::number::duration;
-use crate::figures::count;
 use super::super::text::{clean, width, wrap};
+use crate::figures::count;
 use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
 use crate::units::UnixMillis;
 

@@ -1,8 +1,8 @@
 //! What can be used now, and why not where it cannot. Commands that cannot be used stay listed
 //! in the help and give their reason.
 
-use super::Action;
 use super::super::state::{Focus, Screen, State};
+use super::Action;
 
 /// Whether a command can be used now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +89,7 @@ fn on_batches(action: Action, state: &State) -> Availability {
     match action {
         Action::Left | Action::Up | Action::PageUp => state.scrub_availability(-1),
         Action::Right | Action::Down | Action::PageDown => state.scrub_availability(1),
-        Action::Open | Action::First if state.told_batch().is_none() => {
-            Not("no batch was told of")
-        }
+        Action::Open | Action::First if state.told_batch().is_none() => Not("no batch was told of"),
         Action::Pause if state.newest.is_none() && state.query().is_none() => {
             Not("nothing is read yet")
         }

@@ -196,17 +196,17 @@ pub const COMMANDS: &[Command] = {
             0,
         ),
         command(On(Screen::Partitions), A::NextStore, "o", &[C('o')], "next store", 45),
-        command(
-            On(Screen::Partitions),
-            A::PreviousStore,
-            "O",
-            &[C('O')],
-            "store before",
-            0,
-        ),
+        command(On(Screen::Partitions), A::PreviousStore, "O", &[C('O')], "store before", 0),
         command(On(Screen::Partitions), A::Sort, "s", &[C('s')], "sort by the next column", 68),
         command(On(Screen::Partitions), A::Reverse, "S", &[C('S')], "sort the other way round", 0),
-        command(On(Screen::Partitions), A::Metric, "m", &[C('m')], "choose what is compared: rows, bytes, rows arriving, task time and more", 67),
+        command(
+            On(Screen::Partitions),
+            A::Metric,
+            "m",
+            &[C('m')],
+            "choose what is compared: rows, bytes, rows arriving, task time and more",
+            67,
+        ),
         command(
             On(Screen::Partitions),
             A::Scale,
@@ -327,14 +327,7 @@ pub const COMMANDS: &[Command] = {
             58,
         ),
         command(On(Screen::WhatIf), A::NextStore, "o", &[C('o')], "next operator", 40),
-        command(
-            On(Screen::WhatIf),
-            A::PreviousStore,
-            "O",
-            &[C('O')],
-            "operator before",
-            0,
-        ),
+        command(On(Screen::WhatIf), A::PreviousStore, "O", &[C('O')], "operator before", 0),
         command(On(Screen::WhatIf), A::Reveal, "m", &[C('m')], MASK, 33),
         command(
             On(Screen::Batches),
@@ -363,13 +356,6 @@ pub const COMMANDS: &[Command] = {
         command(Overlay, A::Open, "Enter", &[Key::Enter], "close", 80),
         command(Overlay, A::Reveal, "m", &[C('m')], MASK, 70),
         command(Chooser, A::Open, "Enter", &[Key::Enter], "keep what is chosen", 80),
-        command(
-            Chooser,
-            A::Metric,
-            "m",
-            &[C('m')],
-            "the next that can be compared",
-            70,
-        ),
+        command(Chooser, A::Metric, "m", &[C('m')], "the next that can be compared", 70),
     ]
 };

@@ -97,8 +97,7 @@ impl Page {
         }
         self.heading("Phases");
         let phases = progress.phases.iter();
-        let phases: Vec<_> =
-            phases.map(|(key, millis)| (key.clone(), exactly(*millis))).collect();
+        let phases: Vec<_> = phases.map(|(key, millis)| (key.clone(), exactly(*millis))).collect();
         self.metrics(&phases);
         for (id, operator) in progress.operators.iter().enumerate() {
             self.operator(id, operator);
@@ -125,7 +124,7 @@ impl Page {
         self.line("rows", &rows(operator.rows));
         self.known("put", operator.updated.map(format::count));
         self.known("removed", operator.removed.map(format::count));
-        self.known("too late", operator.dropped.map(format::count));
+        self.known("dropped", operator.dropped.map(format::count));
         self.known("memory", operator.memory.map(format::bytes));
         self.known("partitions", operator.partitions.map(format::count));
         self.known("instances", operator.instances.map(format::count));
@@ -162,8 +161,7 @@ impl Page {
             self.known(label, offset.as_ref().map(json));
         }
         let metrics = source.metrics.iter();
-        let metrics: Vec<_> =
-            metrics.map(|(name, value)| (name.clone(), json(value))).collect();
+        let metrics: Vec<_> = metrics.map(|(name, value)| (name.clone(), json(value))).collect();
         self.metrics(&metrics);
         self.other(&source.other);
     }
@@ -188,14 +186,16 @@ impl Page {
             _ => format::count(tasks),
         };
         self.line("tasks", &of);
-        let measures: [(&str, Of, fn(u64) -> String); 5] = [
+        let measures: [(&str, Of, Words); 5] = [
             ("rows arrived", |task| task.arriving, format::count),
             ("task time", |task| task.task_ms, format::millis),
             ("commit time", |task| task.commit_ms, format::millis),
             ("gc", |task| task.gc_ms, format::millis),
-            ("memory", |task| task.memory.map(|bytes| bytes.0), |n| {
-                format::bytes(crate::units::Bytes(n))
-            }),
+            (
+                "memory",
+                |task| task.memory.map(|bytes| bytes.0),
+                |n| format::bytes(crate::units::Bytes(n)),
+            ),
         ];
         for (label, of, words) in measures {
             let values = load.tasks.iter().filter_map(|task| Some((task.partition, of(task)?)));
@@ -213,7 +213,10 @@ impl Page {
     }
 }
 
+/// A measure of a task.
 type Of = fn(&TaskLoad) -> Option<u64>;
+/// How a measure is told.
+type Words = fn(u64) -> String;
 
 /// The largest of some values, and their sum.
 struct Largest {
@@ -271,7 +274,10 @@ fn measure(value: Option<Measure>) -> String {
 }
 
 fn json(value: &Value) -> String {
-    let text = value.to_string();
+    let text = match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{} and so on", text.get(..at).unwrap_or_default()),
         None => text,

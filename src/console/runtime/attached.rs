@@ -41,9 +41,7 @@ impl Attached {
         for (place, source) in sources.into_iter().enumerate() {
             let (sender, cancel) = (sender.clone(), cancel.clone());
             let follow = move || {
-                let mut tell = |news| {
-                    sender.send(Told { source: place, news }).map_err(|_| Deaf)
-                };
+                let mut tell = |news| sender.send(Told { source: place, news }).map_err(|_| Deaf);
                 // Nobody is left to be told when nobody listens.
                 let _ = follow_for_ever(source.as_ref(), &cancel, &mut tell);
             };

@@ -144,9 +144,8 @@ impl State {
         let retained = self.retained();
         let last = retained.len().checked_sub(1)?;
         let here = self.chosen.map(|chosen| chosen.batch).or(self.wanted_batch());
-        let at = here.map_or(last, |batch| {
-            retained.partition_point(|entry| entry.batch < batch).min(last)
-        });
+        let at = here
+            .map_or(last, |batch| retained.partition_point(|entry| entry.batch < batch).min(last));
         let to = at.saturating_add_signed(by).min(last);
         let batch = retained.get(to).filter(|_| to != at)?.batch;
         Some(Chosen { batch, run: None })

@@ -42,14 +42,13 @@ impl SortBy {
     #[must_use]
     pub fn next(self, metric: Metric) -> Self {
         match self {
-            Self::Compared => Self::Rows,
             Self::Partition if !matches!(metric, Metric::Rows | Metric::Bytes) => Self::Compared,
             Self::Rows => Self::Change,
             Self::Change => Self::Bytes,
             Self::Bytes => Self::Changelogs,
             Self::Changelogs => Self::Snapshot,
             Self::Snapshot => Self::Partition,
-            Self::Partition => Self::Rows,
+            Self::Partition | Self::Compared => Self::Rows,
         }
     }
 

@@ -65,9 +65,9 @@ fn overview(state: &State, data: &Data, symbols: &Symbols) -> Row {
         .iter()
         .max_by(|a, b| a.judged().cmp(&b.judged()).then(ratio(a).total_cmp(&ratio(b))));
     let several = data.stores.len() > 1;
-    let place = |store: &StoreData| match several {
-        true => format!("  op {} {}", store.key.operator, store.key.store),
-        false => String::new(),
+    let place = |store: &StoreData| {
+        let key = &store.key;
+        if several { format!("  op {} {}", key.operator, key.store) } else { String::new() }
     };
     if let Some(store) = most.filter(|store| store.judged() == Spread::Skewed) {
         let answer = match contrast(state, store) {

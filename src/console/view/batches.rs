@@ -58,7 +58,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
     let chart = Chart::of(query, state.place(), plan.columns());
     bars::draw(canvas, state, &chart, &plan);
     lines::draw(canvas, &chart, &series, &plan);
-    canvas.row(plan.legend, &legend(&chart, canvas.symbols()));
+    canvas.row(plan.legend, &legend(state, &chart, canvas.symbols()));
     canvas.rows(plan.detail, &detail::rows(state, query, canvas.symbols()));
 }
 
@@ -79,9 +79,6 @@ fn paragraphs(canvas: &mut Canvas<'_>, area: Rect, texts: &[String]) {
 /// How to attach a source.
 fn unattached(state: &State) -> Vec<String> {
     let mut texts = vec![
-        "No running query is attached: its batches are told by the query, not by the checkpoint."
-            .to_owned(),
-        String::new(),
         "statetop TARGET --events PATH".to_owned(),
         "follows Spark's event log: batches, and what the tasks of each partition do.".to_owned(),
         String::new(),
@@ -106,9 +103,9 @@ fn unfound(state: &State, timeline: &Timeline, choice: Choice<'_>) -> Vec<String
     let id = state.data().and_then(|data| data.inspect().query_id.clone());
     let id = id.unwrap_or_else(|| "none".to_owned());
     let mut texts = match choice {
-        Choice::Others => vec![format!(
-            "The sources tell of {number}, and none has this checkpoint's id, {id}:"
-        )],
+        Choice::Others => {
+            vec![format!("The sources tell of {number}, and none has this checkpoint's id, {id}:")]
+        }
         Choice::Unclear => vec![format!(
             "The sources tell of {number}; which is this checkpoint's cannot be told, for not all \
              have an id (the checkpoint's is {id}):"
@@ -146,7 +143,7 @@ fn nothing_reported(query: &QueryTimeline) -> Vec<String> {
 }
 
 /// The marks that are on the chart.
-fn legend(chart: &Chart<'_>, symbols: &Symbols) -> Row {
+fn legend(state: &State, chart: &Chart<'_>, symbols: &Symbols) -> Row {
     let mut row = Row::of(" ", Role::Text);
     for (phase, mark) in Phase::ALL.into_iter().zip(symbols.phases) {
         let shown = chart.batches().any(|batch| batch.numbers.phases.of_phase(phase) > 0);
@@ -160,7 +157,17 @@ fn legend(chart: &Chart<'_>, symbols: &Symbols) -> Row {
         row.push(symbols.seam, Role::Border);
         row.push(" restart  ", Role::Muted);
     }
-    if has(|column| matches!(column, Column::Gap { .. })) {
+    let gaps = || {
+        chart.columns().iter().filter_map(|column| match *column {
+            Column::Gap { after, before } => Some(bars::repartition_between(state, after, before)),
+            _ => None,
+        })
+    };
+    if gaps().any(|repartition| repartition.is_some()) {
+        row.push(bars::REPARTITION, Role::PhaseControl);
+        row.push(" repartition  ", Role::Muted);
+    }
+    if gaps().any(|repartition| repartition.is_none()) {
         row.push(bars::GAP, Role::Warning);
         row.push(" not told  ", Role::Muted);
     }
@@ -175,7 +182,7 @@ fn legend(chart: &Chart<'_>, symbols: &Symbols) -> Row {
 pub(super) fn answer(state: &State) -> Row {
     let Some(query) = state.query() else {
         return match (state.timeline(), state.choice()) {
-            (None, _) => Row::of("No running query is attached.", Role::Text),
+            (None, _) => Row::of("No running query is attached. To attach one:", Role::Text),
             (Some(timeline), Some(Choice::Nobody)) if is_broken(timeline) => {
                 Row::of("X No attached source can be read.", Role::Error)
             }

@@ -48,7 +48,7 @@ fn left(state: &State, symbols: &Symbols, room: usize) -> Row {
 fn place(state: &State) -> Option<(OperatorId, Vec<String>)> {
     let partition = |id: &PartitionId| format!("partition {id}");
     match state.screen {
-        Screen::Overview => None,
+        Screen::Overview | Screen::Batches => None,
         Screen::Partitions => {
             let key = &state.store()?.key;
             Some((key.operator, vec![key.store.clone()]))
@@ -66,7 +66,6 @@ fn place(state: &State) -> Option<(OperatorId, Vec<String>)> {
             Some((scope.operator, parts.chain(scope.store.clone()).collect()))
         }
         Screen::WhatIf => Some((state.what_if.operator?, Vec::new())),
-        Screen::Batches => None,
     }
 }
 

@@ -81,7 +81,9 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
     // What a running query told does not hang on its checkpoint.
     let told = state.screen == Screen::Batches;
     match state.freshness() {
-        Freshness::Loading if !told => message(canvas, chrome.body, &["Reading the checkpoint's logs."]),
+        Freshness::Loading if !told => {
+            message(canvas, chrome.body, &["Reading the checkpoint's logs."])
+        }
         Freshness::Failed(why) if !told => {
             let again = "It is tried again by itself; r tries at once, q quits.";
             message(canvas, chrome.body, &["This checkpoint cannot be read.", "", &why, "", again]);

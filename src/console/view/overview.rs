@@ -143,8 +143,10 @@ fn also(row: &mut Row, label: &str, value: &str, role: Role) {
 
 fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: usize) -> Vec<Row> {
     let inspect = data.inspect();
-    let mut rows = running::facts(state, fact, columns);
-    rows.extend([batches(state, inspect), count(inspect)]);
+    let [run, load] = running::facts(state, fact, columns);
+    // In a low window the first two lines are all there is.
+    let lines = [run, Some(batches(state, inspect)), load, Some(count(inspect))];
+    let mut rows: Vec<Row> = lines.into_iter().flatten().collect();
     let watermark = watermark(inspect, columns);
     // One line for both where there is room.
     match rows.last_mut() {
@@ -155,7 +157,6 @@ fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: 
         _ if !watermark.is_empty() => rows.push(fact("time").joined(watermark)),
         _ => {}
     }
-    // In a low window the first two lines are all there is.
     rows.push(query(data, columns));
     let room = if height > 24 { height / 4 } else { FEW_SOURCES };
     rows.extend(sources(inspect, symbols, room));

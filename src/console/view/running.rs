@@ -7,7 +7,7 @@ use super::super::text::Row;
 use super::batches;
 use crate::analysis::times::Cadence;
 use crate::telemetry::timeline::{
-    Activity, Choice, Condition, Ended, QueryTimeline, SourceLine, Timeline,
+    Activity, Choice, Condition, Ended, QueryTimeline, Run, SourceLine, Timeline,
 };
 use crate::units::UnixMillis;
 
@@ -41,7 +41,13 @@ pub(super) fn trouble(timeline: &Timeline) -> Option<Row> {
         matches!(source.condition, Condition::Broken { .. } | Condition::Interrupted(_))
     };
     let source = timeline.sources().iter().find(troubled)?;
-    let words = condition(source);
+    // What is done about it comes first: the rest may be cut off, and `e` shows it.
+    let words = match &source.condition {
+        Condition::Broken { why, again_at: Some(at) } => {
+            format!("next try {}: {why}", format::clock(*at))
+        }
+        _ => condition(source),
+    };
     Some(Row::of("events: ", Role::Warning).with(words, Role::Warning).with(" ", Role::Text))
 }
 
@@ -53,20 +59,17 @@ pub(super) fn failure(ended: &Ended, query: &QueryTimeline) -> Row {
     Row::of(text, Role::Error)
 }
 
-/// What the overview says of it; none when no source is attached. `fact` begins a line with its
+/// What the overview says of it, in two lines; none when no source is attached. `fact` begins a line with its
 /// label.
-pub(super) fn facts(state: &State, fact: fn(&str) -> Row, columns: usize) -> Vec<Row> {
+pub(super) fn facts(state: &State, fact: fn(&str) -> Row, columns: usize) -> [Option<Row>; 2] {
     let (Some(timeline), Some(choice)) = (state.timeline(), state.choice()) else {
-        return Vec::new();
+        return [None, None];
     };
     let Some(query) = choice.query() else {
-        return vec![fact("run").with(absent(timeline, choice), Role::Warning)];
+        return [Some(fact("run").with(absent(timeline, choice), Role::Warning)), None];
     };
-    let mut rows = vec![activity(state, query, choice, fact, columns)];
-    if query.newest().is_some() {
-        rows.push(load(state, query, fact));
-    }
-    rows
+    let load = query.newest().map(|_| load(state, query, fact, columns));
+    [Some(activity(state, query, choice, fact, columns)), load]
 }
 
 fn absent(timeline: &Timeline, choice: Choice<'_>) -> String {
@@ -93,13 +96,11 @@ fn activity(
     let (text, role) = doing(state, query, now);
     row.push(text, role);
     let run = query.current();
-    if let Some(began) = run.and_then(|run| run.began()) {
-        let word = if run.is_some_and(|run| run.started.is_some()) { "since" } else { "seen since" };
-        let when = if columns < 100 {
-            format::short_moment(began, now)
-        } else {
-            format::moment(began)
-        };
+    if let Some(began) = run.and_then(Run::began) {
+        let word =
+            if run.is_some_and(|run| run.started.is_some()) { "since" } else { "seen since" };
+        let when =
+            if columns < 100 { format::short_moment(began, now) } else { format::moment(began) };
         row.push(format!("   {word} {when}"), Role::Text);
     }
     match query.restarts() {
@@ -117,7 +118,7 @@ fn activity(
 
 /// `running, last batch 4 s ago`.
 fn doing(state: &State, query: &QueryTimeline, now: UnixMillis) -> (String, Role) {
-    let heard = query.current().and_then(|run| run.heard());
+    let heard = query.current().and_then(Run::heard);
     let age = heard.map(|at| at.until(now));
     let ago = age.map_or_else(String::new, |age| format!(" {} ago", format::age(age)));
     match query.activity() {
@@ -159,8 +160,8 @@ fn doing(state: &State, query: &QueryTimeline, now: UnixMillis) -> (String, Role
     }
 }
 
-/// `in 812 rows/s   behind 1,204   watermark 10m00s behind events   took 1.2 s of about 10 s`.
-fn load(state: &State, query: &QueryTimeline, fact: fn(&str) -> Row) -> Row {
+/// `in 812 rows/s   behind 1,204   batch took 1.2 s of about 10 s   watermark 10m00s behind`.
+fn load(state: &State, query: &QueryTimeline, fact: fn(&str) -> Row, columns: usize) -> Row {
     let mut row = fact("load");
     let Some(batch) = state.told_batch() else {
         return row.with("not remembered of so long ago", Role::Muted);
@@ -196,7 +197,8 @@ fn load(state: &State, query: &QueryTimeline, fact: fn(&str) -> Row) -> Row {
         };
         say("batch took", &format::millis(took), &every);
     }
-    if let Some(lag) = numbers.watermark_lag() {
+    // Where there is little room the checkpoint's own word on it does.
+    if let Some(lag) = numbers.watermark_lag().filter(|_| columns >= 100) {
         say("watermark", &format::millis(lag), " behind");
     }
     row

@@ -195,12 +195,7 @@ fn relative(store: &StoreData, compared: &Compared, part: &PartitionReport) -> f
     format::float(value) / format::float(most.max(1))
 }
 
-fn cell(
-    store: &StoreData,
-    compared: &Compared,
-    part: &PartitionReport,
-    id: Id,
-) -> (String, Role) {
+fn cell(store: &StoreData, compared: &Compared, part: &PartitionReport, id: Id) -> (String, Role) {
     let dash = || ("-".to_owned(), Role::Muted);
     match id {
         Id::Partition => (part.partition.to_string(), Role::Text),

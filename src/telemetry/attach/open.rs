@@ -58,16 +58,14 @@ impl Attach for Named {
             return follow_log(&self.name, cancel, tell);
         }
         let source = Source::of(&self.name, Until::Cancelled).map_err(told)?;
-        match &source.kind {
-            SourceKind::EventLog(path) => follow_log(&path.to_string_lossy(), cancel, tell),
-            _ => {
-                let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let stdin = stdin.unwrap_or_else(|| Box::new(empty()));
-                let events = stream::events(vec![source], Until::Cancelled, stdin, cancel);
-                pass_on(&events.map_err(told)?, cancel, tell);
-                Ok(())
-            }
+        if let SourceKind::EventLog(path) = &source.kind {
+            return follow_log(&path.to_string_lossy(), cancel, tell);
         }
+        let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stdin = stdin.unwrap_or_else(|| Box::new(empty()));
+        let events = stream::events(vec![source], Until::Cancelled, stdin, cancel);
+        pass_on(&events.map_err(told)?, cancel, tell);
+        Ok(())
     }
 }
 

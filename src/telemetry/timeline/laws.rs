@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::telemetry::{
-    EventTime, Place as Stands, Started, TaskLoad, Terminated, Watermark,
-};
+use crate::telemetry::{EventTime, Place as Stands, Started, TaskLoad, Terminated, Watermark};
 use crate::units::{OperatorId, PartitionId};
 
 fn name(of: &'static [&'static str]) -> impl Strategy<Value = Option<Arc<str>>> {
@@ -35,7 +33,10 @@ fn any_batch() -> impl Strategy<Value = Option<BatchId>> {
 
 fn any_progress() -> impl Strategy<Value = EventKind> {
     let phases = prop::collection::vec(
-        (prop::sample::select(vec!["addBatch", "walCommit", "triggerExecution", "x"]), any::<u64>()),
+        (
+            prop::sample::select(vec!["addBatch", "walCommit", "triggerExecution", "x"]),
+            any::<u64>(),
+        ),
         0..4,
     );
     let numbers = (prop::option::of(any::<u64>()), prop::option::of(any::<f64>()));

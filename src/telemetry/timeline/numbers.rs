@@ -157,11 +157,8 @@ mod tests {
 
     #[test]
     fn the_lag_of_a_watermark_is_counted_from_the_latest_event() {
-        let numbers = |watermark, latest| Numbers {
-            watermark,
-            latest_event: latest,
-            ..Numbers::default()
-        };
+        let numbers =
+            |watermark, latest| Numbers { watermark, latest_event: latest, ..Numbers::default() };
         let at = |time| Watermark::At(UnixMillis(time));
         assert_eq!(numbers(at(4_000), Some(UnixMillis(10_000))).watermark_lag(), Some(6_000));
         assert_eq!(numbers(at(20_000), Some(UnixMillis(10_000))).watermark_lag(), Some(0));

@@ -164,9 +164,10 @@ impl QueryTimeline {
             let end = run.place(place.batch).map_or_else(|at| at, |at| at + 1);
             run.batches.range(..end).rev().map(move |batch| (run, batch.as_ref()))
         });
-        let earlier = before.iter().rev().flat_map(|run| {
-            run.batches.iter().rev().map(move |batch| (run, batch.as_ref()))
-        });
+        let earlier = before
+            .iter()
+            .rev()
+            .flat_map(|run| run.batches.iter().rev().map(move |batch| (run, batch.as_ref())));
         here.chain(earlier).filter(|(_, batch)| batch.is_reported())
     }
 
@@ -179,9 +180,8 @@ impl QueryTimeline {
             let start = run.place(place.batch).map_or_else(|at| at, |at| at + 1);
             run.batches.range(start..).map(move |batch| (run, batch.as_ref()))
         });
-        let later = later
-            .iter()
-            .flat_map(|run| run.batches.iter().map(move |batch| (run, batch.as_ref())));
+        let later =
+            later.iter().flat_map(|run| run.batches.iter().map(move |batch| (run, batch.as_ref())));
         here.chain(later).filter(|(_, batch)| batch.is_reported())
     }
 

@@ -48,11 +48,7 @@ pub struct Ended {
 impl Ended {
     pub(super) fn of(terminated: Terminated) -> Self {
         let Terminated { timestamp, exception, error_class, class_in_text, .. } = terminated;
-        Self {
-            at: timestamp,
-            exception: exception.map(cut),
-            class: class_in_text.or(error_class),
-        }
+        Self { at: timestamp, exception: exception.map(cut), class: class_in_text.or(error_class) }
     }
 
     /// Whether it ended with an exception.
@@ -171,7 +167,8 @@ mod tests {
 
     #[test]
     fn the_class_in_the_text_is_the_cause_and_a_long_trace_is_cut() {
-        let text = format!("\n org.apache.spark.SparkException: Job aborted\n{}", "é".repeat(20_000));
+        let text =
+            format!("\n org.apache.spark.SparkException: Job aborted\n{}", "é".repeat(20_000));
         let ended = Ended::of(Terminated {
             query: QueryRef::default(),
             timestamp: None,

@@ -35,11 +35,8 @@ impl Shelf {
 
     /// Puts something there, or says its new weight; 0 takes it away.
     pub(super) fn put(&mut self, item: Item, weight: usize) {
-        let before = if weight == 0 {
-            self.items.remove(&item)
-        } else {
-            self.items.insert(item, weight)
-        };
+        let before =
+            if weight == 0 { self.items.remove(&item) } else { self.items.insert(item, weight) };
         self.weight = self.weight.saturating_sub(before.unwrap_or(0)).saturating_add(weight);
     }
 

@@ -1,7 +1,6 @@
 use super::*;
 use crate::telemetry::{
-    EventTime, Lag, Place as Stands, Rows, SourceProgress, Started, TaskLoad, Terminated,
-    Watermark,
+    EventTime, Lag, Place as Stands, Rows, SourceProgress, Started, TaskLoad, Terminated, Watermark,
 };
 use crate::units::{OperatorId, PartitionId};
 
@@ -207,8 +206,7 @@ fn tasks_belong_to_their_batch_whether_they_come_before_or_after_it() {
 #[test]
 fn a_trigger_that_found_nothing_is_idleness_and_no_batch() {
     let mut waits = report("one", 4, 50, 3);
-    waits.phases =
-        vec![("latestOffset".to_owned(), 2), ("triggerExecution".to_owned(), 3)];
+    waits.phases = vec![("latestOffset".to_owned(), 2), ("triggerExecution".to_owned(), 3)];
     let waits = event(EventKind::Progress(Box::new(waits)));
     let timeline = told([progress("one", 3, 30), waits.clone()]);
     assert_eq!(ids(only(&timeline)), [3]);
@@ -244,7 +242,9 @@ fn the_query_of_a_checkpoint_is_chosen_by_its_id_or_plainly_not_at_all() {
     let mut two = one;
     let other = Progress { query: query("r", "three"), ..report("three", 1, 10, 5) };
     two.fold(0, event(EventKind::Progress(Box::new(other))));
-    assert!(matches!(two.choose(Some("r")), Choice::Same(query) if query.id.as_deref() == Some("r")));
+    assert!(
+        matches!(two.choose(Some("r")), Choice::Same(query) if query.id.as_deref() == Some("r"))
+    );
     assert!(matches!(two.choose(None), Choice::Unclear));
     let nameless = QueryRef { id: None, run: None, name: Some("x".into()) };
     let other = Progress { query: nameless, ..report("three", 1, 10, 5) };
@@ -286,11 +286,9 @@ fn the_oldest_lose_their_fields_first_then_their_place() {
     let query = only(&timeline);
     assert_eq!(ids(query), (70..100).collect::<Vec<_>>());
     assert_eq!(query.forgotten.batches, 70);
-    let full: Vec<_> =
-        query.reported().map(|(_, batch)| batch.progress().is_some()).collect();
+    let full: Vec<_> = query.reported().map(|(_, batch)| batch.progress().is_some()).collect();
     assert!(full.is_sorted() && full[29] && !full[0], "{full:?}");
-    let tasks: Vec<_> =
-        query.reported().map(|(_, batch)| batch.loads().next().is_some()).collect();
+    let tasks: Vec<_> = query.reported().map(|(_, batch)| batch.loads().next().is_some()).collect();
     assert!(tasks.is_sorted() && tasks[29], "{tasks:?}");
     assert_eq!(query.reported().next().unwrap().1.numbers.rows_in, Some(700), "numbers stay");
     assert!(timeline.fields.weight() <= 10_000 && timeline.tasks.weight() <= 10_000);

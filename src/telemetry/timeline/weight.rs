@@ -11,9 +11,10 @@ const EACH: usize = 48;
 /// Of a progress.
 pub(super) fn of_progress(progress: &Progress) -> usize {
     let phases = progress.phases.iter().map(|(key, _)| EACH + key.len()).sum::<usize>();
-    let sink = progress.sink.as_ref().map_or(0, |sink| {
-        sink.description.as_ref().map_or(0, String::len) + of_map(&sink.other)
-    });
+    let sink = progress
+        .sink
+        .as_ref()
+        .map_or(0, |sink| sink.description.as_ref().map_or(0, String::len) + of_map(&sink.other));
     size_of::<Progress>()
         + phases
         + progress.operators.iter().map(of_operator).sum::<usize>()
@@ -29,10 +30,8 @@ pub(super) fn of_load(load: &PartitionLoad) -> usize {
 
 fn of_operator(operator: &OperatorProgress) -> usize {
     let custom = operator.custom.iter().map(|metric| 2 * EACH + metric.name.len());
-    let labelled = operator
-        .labelled
-        .iter()
-        .map(|metric| 3 * EACH + metric.name.len() + metric.store.len());
+    let labelled =
+        operator.labelled.iter().map(|metric| 3 * EACH + metric.name.len() + metric.store.len());
     size_of::<OperatorProgress>()
         + custom.sum::<usize>()
         + labelled.sum::<usize>()

@@ -16,12 +16,16 @@ use crate::units::BatchId;
 
 /// Stands for batches that were not told.
 pub(super) const GAP: &str = "/";
+/// Stands for a repartition, which reports nothing.
+pub(super) const REPARTITION: &str = "R";
 /// Stands for the end of a bar that is longer than the chart is high.
-pub(super) const CUT: &str = "^";
+pub(super) const CUT: &str = "+";
 /// A chart of this height has room for a histogram beside it.
 const TALL: usize = 11;
 /// Lines of the percentiles.
 const PERCENTILES: usize = 5;
+/// The most lines of a histogram.
+const HISTOGRAM: usize = 10;
 
 /// The role of a phase.
 pub(super) fn role(phase: Phase) -> Role {
@@ -58,19 +62,20 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, chart: &Chart<'_>, pl
             };
             let mut row = Row::of(format!("{text:>0$}", label - 2), Role::Muted);
             row.push(format!(" {}", symbols.wall), Role::Border);
-            row.append(cells(chart, level, height, line == Some(level), symbols));
+            let thread = state.chosen.is_some();
+            row.append(cells(chart, level, height, line == Some(level), thread, symbols));
             row
         })
         .collect();
     canvas.rows(plan.chart, &rows);
-    canvas.row(plan.axis, &axis(chart, label));
+    canvas.row(plan.axis, &axis(state, chart, plan));
     let side = Rect {
         x: plan.chart.right().saturating_sub(plan.values),
         width: plan.values,
         ..plan.chart
     };
     if let Some(times) = state.query().and_then(|query| super::times(query, state.place())) {
-        canvas.rows(side, &distribution(&times, height, usize::from(side.width), symbols));
+        canvas.rows(side, &distribution(&times, height, plan, symbols));
     }
 }
 
@@ -89,10 +94,11 @@ fn cells(
     level: usize,
     height: usize,
     line: bool,
+    thread: bool,
     symbols: &Symbols,
 ) -> Row {
     let mut row = Row::new();
-    let chosen = chart.chosen_x();
+    let chosen = thread.then(|| chart.chosen_x()).flatten();
     for x in 0..chart.width {
         let column = chart.cell(x);
         let drawn = column.and_then(|column| match column {
@@ -145,7 +151,7 @@ fn cell(
         (_, 8..) => mark(phase, symbols),
         // Only a full block has shorter ones.
         (Phase::Execute, _) => {
-            let least = if level == 0 { 1 } else { 0 };
+            let least = usize::from(level == 0);
             symbols.rising.get(eighths.max(least).checked_sub(1)?).copied()?
         }
         (_, 4..) => mark(phase, symbols),
@@ -175,85 +181,115 @@ fn dominant(batch: &Batch, from: u64, to: u64) -> Phase {
     best.1
 }
 
-/// The ids of the first and the last batch, and of the one that is looked at between them. Where
-/// batches are missing or a run begins, that is marked.
-fn axis(chart: &Chart<'_>, label: usize) -> Row {
-    let mut cells: Vec<(char, Role)> = vec![(' ', Role::Muted); chart.width];
-    let mut write = |x: usize, text: &str, role: Role| {
-        for (at, c) in text.chars().enumerate() {
-            if let Some(cell) = cells.get_mut(x + at) {
-                *cell = (c, role);
-            }
-        }
-    };
-    let ids = |batch: Option<&Batch>| batch.map(|batch| batch.id.to_string());
-    let first = ids(chart.batches().next()).unwrap_or_default();
-    let last = ids(chart.batches().next_back()).unwrap_or_default();
-    let end = chart.x_of(chart.columns().len().saturating_sub(1));
-    let last_x = end.saturating_sub(width(&last).saturating_sub(1));
-    write(0, &first, Role::Muted);
-    if last_x > width(&first) {
-        write(last_x, &last, Role::Muted);
-    }
-    for (at, column) in chart.columns().iter().enumerate() {
-        if let Column::Gap { .. } = column {
-            write(chart.x_of(at), GAP, Role::Warning);
-        }
-    }
+/// The ids of the first and the last batch, and of the one that is looked at. Where batches are
+/// missing, that is marked; above the values, what they are.
+fn axis(state: &State, chart: &Chart<'_>, plan: &Batches) -> Row {
+    let mut axis = Axis { cells: vec![None; chart.width] };
     if let (Some(x), Some(batch)) = (chart.chosen_x(), chart.chosen()) {
         let id = batch.id.to_string();
         // The id stands on the side that has room.
-        let (from, text) = if x + 1 + width(&id) <= chart.width {
-            (x, format!("^{id}"))
+        if x + 1 + width(&id) <= chart.width {
+            axis.write(x, &format!("^{id}"), Role::Strong);
         } else {
-            (x.saturating_sub(width(&id)), format!("{id}^"))
-        };
-        if from > 0 {
-            write(from - 1, " ", Role::Muted);
-        }
-        write(from, &text, Role::Strong);
-        if from + width(&text) < chart.width {
-            write(from + width(&text), " ", Role::Muted);
+            axis.write(x.saturating_sub(width(&id)), &format!("{id}^"), Role::Strong);
         }
     }
+    for (at, column) in chart.columns().iter().enumerate() {
+        if let Column::Gap { after, before } = *column {
+            let (mark, role) = match repartition_between(state, after, before) {
+                Some(_) => (REPARTITION, Role::PhaseControl),
+                None => (GAP, Role::Warning),
+            };
+            axis.write(chart.x_of(at), mark, role);
+        }
+    }
+    let id = |batch: Option<&Batch>| batch.map(|batch| batch.id.to_string()).unwrap_or_default();
+    axis.write(0, &id(chart.batches().next()), Role::Muted);
+    let last = id(chart.batches().next_back());
+    let end = chart.x_of(chart.columns().len().saturating_sub(1));
+    axis.write(end.saturating_sub(width(&last).saturating_sub(1)), &last, Role::Muted);
     let mut row = Row::of(" batch", Role::Muted);
-    row.pad_to(label, Role::Muted);
-    for (c, role) in cells {
-        row.push(c.to_string(), role);
+    row.pad_to(usize::from(plan.label), Role::Muted);
+    row.append(axis.row());
+    row.push(format!(" {:>8}", "here"), Role::Muted);
+    if plan.has_words() {
+        row.push(format!(" {:>8}", "most"), Role::Muted);
     }
     row
 }
 
+/// A line on which words keep clear of each other: whoever comes first has the place.
+struct Axis {
+    cells: Vec<Option<(char, Role)>>,
+}
+
+impl Axis {
+    /// Writes words unless they would touch others.
+    fn write(&mut self, x: usize, text: &str, role: Role) {
+        let end = x + text.chars().count();
+        let around = x.saturating_sub(1)..(end + 1).min(self.cells.len());
+        let taken = self.cells.get(around).is_none_or(|cells| cells.iter().any(Option::is_some));
+        if taken || end > self.cells.len() {
+            return;
+        }
+        for (cell, c) in self.cells.iter_mut().skip(x).zip(text.chars()) {
+            *cell = Some((c, role));
+        }
+    }
+
+    fn row(self) -> Row {
+        let mut row = Row::new();
+        for cell in self.cells {
+            let (c, role) = cell.unwrap_or((' ', Role::Muted));
+            row.push(c.to_string(), role);
+        }
+        row
+    }
+}
+
 /// Percentiles, and a histogram where there is room.
-fn distribution(times: &Times, height: usize, columns: usize, symbols: &Symbols) -> Vec<Row> {
+fn distribution(times: &Times, height: usize, plan: &Batches, symbols: &Symbols) -> Vec<Row> {
     let percentile = |label: &str, millis: u64| {
         Row::of(format!("  {label:<4}"), Role::Muted)
             .with(format!("{:>6}", format::millis(millis)), Role::Strong)
+    };
+    let of = if plan.has_words() {
+        format!("  of {}", format::plural(times.count(), "batch", "batches"))
+    } else {
+        format!("  of {}", format::count(times.count()))
     };
     let mut rows = vec![
         percentile("p50", times.percentile(50.0)),
         percentile("p95", times.percentile(95.0)),
         percentile("p99", times.percentile(99.0)),
         percentile("max", times.max()),
-        Row::of(format!("  of {}", format::plural(times.count(), "batch", "batches")), Role::Muted),
+        Row::of(of, Role::Muted),
     ];
-    if height >= TALL {
+    if height >= TALL && plan.has_words() {
         rows.push(Row::new());
-        let classes = times.classes(height - PERCENTILES - 1);
-        let most = classes.iter().copied().max().unwrap_or(0).max(1);
-        let number = classes.len() as u64;
-        for (at, count) in (1_u64..).zip(&classes) {
-            let below = u128::from(times.max()) * u128::from(at) / u128::from(number.max(1));
-            let below = format::millis(u64::try_from(below).unwrap_or(u64::MAX));
-            let part = format::float(*count) / format::float(most);
-            let room = columns.saturating_sub(10);
-            rows.push(
-                Row::of(format!("{below:>8} "), Role::Muted)
-                    .with(bar(symbols, part, room), Role::Bar),
-            );
-        }
+        rows.extend(histogram(times, height - PERCENTILES - 1, plan, symbols));
     }
     rows
+}
+
+/// How many batches are in each class of times. A few slow ones are one class, so that they do
+/// not press all others into one.
+fn histogram(times: &Times, lines: usize, plan: &Batches, symbols: &Symbols) -> Vec<Row> {
+    let lines = lines.min(HISTOGRAM);
+    let end = times.max().min(times.percentile(95.0).saturating_mul(2));
+    let classes = times.classes(lines, end);
+    let most = classes.iter().copied().max().unwrap_or(0).max(1);
+    let number = classes.len() as u64;
+    let room = usize::from(plan.values).saturating_sub(10);
+    let class = |(at, count): (u64, &u64)| {
+        let to = u128::from(end) * u128::from(at) / u128::from(number.max(1));
+        let to = format::millis(u64::try_from(to).unwrap_or(u64::MAX));
+        let beyond = at == number && times.max() > end;
+        let label = if beyond { "more".to_owned() } else { to };
+        let part = format::float(*count) / format::float(most);
+        Row::of(format!("{label:>8} "), Role::Muted).with(bar(symbols, part, room), Role::Bar)
+    };
+    (1_u64..).zip(&classes).map(class).collect()
 }
 
 /// Whether a batch between two others was a repartition, by the checkpoint's log.
@@ -263,8 +299,7 @@ pub(super) fn repartition_between(
     before: BatchId,
 ) -> Option<(BatchId, Option<u32>)> {
     let mut entries = state.retained().iter();
-    let entry = entries.find(|entry| {
-        entry.repartition && entry.batch > after && entry.batch < before
-    })?;
+    let entry =
+        entries.find(|entry| entry.repartition && entry.batch > after && entry.batch < before)?;
     Some((entry.batch, entry.partitions))
 }

@@ -19,15 +19,11 @@ pub(super) fn rows(state: &State, query: &QueryTimeline, symbols: &Symbols) -> V
         let gone = format!(" batch {} is too long ago: nothing of it is remembered", place.batch);
         return vec![Row::of(gone, Role::Muted)];
     };
-    vec![
-        time(batch, symbols),
-        flow(batch),
-        place_in_time(state, query, run, batch, symbols),
-    ]
+    vec![time(batch), flow(batch), place_in_time(state, query, run, batch, symbols)]
 }
 
 /// When, how long, and the phases that took most.
-fn time(batch: &Batch, symbols: &Symbols) -> Row {
+fn time(batch: &Batch) -> Row {
     let numbers = &batch.numbers;
     let mut row = Row::of(format!(" batch {} ", batch.id), Role::Strong);
     if let Some(at) = numbers.at {
@@ -53,7 +49,6 @@ fn time(batch: &Batch, symbols: &Symbols) -> Row {
         row.push(format!("{key} "), Role::Muted);
         row.push(format::millis(millis), Role::Text);
     }
-    let _ = symbols;
     row
 }
 
@@ -70,12 +65,16 @@ fn flow(batch: &Batch) -> Row {
     if let Some(rows) = numbers.rows_in {
         say(format!("{} rows in", format::count(rows)), Role::Text);
     }
+    if let Some((text, role)) = watermark(numbers) {
+        say(text, role);
+    }
     let sources = batch.progress().map_or(&[][..], |progress| &progress.sources);
     let behind: Vec<String> = sources
         .iter()
         .take(SOURCES)
         .filter_map(|source| {
-            let behind = source.lag.offsets.or(source.lag.files).or(source.lag.worst)?;
+            let behind = source.lag.offsets.or(source.lag.files).or(source.lag.worst);
+            let behind = behind.filter(|behind| *behind > 0)?;
             let name = source.description.as_deref().map_or("source", short_name);
             Some(format!("{name} {} behind", format::compact(behind)))
         })
@@ -83,16 +82,13 @@ fn flow(batch: &Batch) -> Row {
     for source in behind {
         say(source, Role::Text);
     }
+    if let Some(dropped) = numbers.dropped.filter(|dropped| *dropped > 0) {
+        say(format!("{} dropped as too late", format::count(dropped)), Role::Warning);
+    }
     match numbers.state_rows {
         Rows::Known(rows) => say(format!("{} rows of state", format::count(rows)), Role::Text),
         Rows::Untracked => say("rows of state not tracked".to_owned(), Role::HeatUnknown),
         Rows::Unknown => {}
-    }
-    if let Some(dropped) = numbers.dropped.filter(|dropped| *dropped > 0) {
-        say(format!("{} too late", format::count(dropped)), Role::Warning);
-    }
-    if let Some((text, role)) = watermark(numbers) {
-        say(text, role);
     }
     row
 }
@@ -103,9 +99,9 @@ fn watermark(numbers: &Numbers) -> Option<(String, Role)> {
         Watermark::NotSet => Some(("watermark not set yet".to_owned(), Role::Muted)),
         Watermark::At(at) => {
             let now = numbers.latest_event.or(numbers.at).unwrap_or(at);
-            let lag = numbers.watermark_lag().map_or_else(String::new, |lag| {
-                format!(", {} behind events", format::millis(lag))
-            });
+            let lag = numbers
+                .watermark_lag()
+                .map_or_else(String::new, |lag| format!(", {} behind events", format::millis(lag)));
             Some((format!("watermark {}{lag}", format::short_moment(at, now)), Role::Text))
         }
     }

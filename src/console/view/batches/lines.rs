@@ -65,15 +65,20 @@ impl Series {
             Self::ProcessedRate => "rows/s done".to_owned(),
             Self::Behind => "behind".to_owned(),
             Self::Source(at) => {
-                let named = chart.batches().rev().find_map(|batch| {
-                    batch.progress()?.sources.get(at)?.description.as_deref()
-                });
-                format!(" {}", named.map_or_else(|| format!("source {at}"), |name| short_name(name).to_owned()))
+                let named = chart
+                    .batches()
+                    .rev()
+                    .find_map(|batch| batch.progress()?.sources.get(at)?.description.as_deref());
+                format!(
+                    " {}",
+                    named
+                        .map_or_else(|| format!("source {at}"), |name| short_name(name).to_owned())
+                )
             }
-            Self::WatermarkLag => "wm lag".to_owned(),
+            Self::WatermarkLag => "watermark".to_owned(),
             Self::StateRows => "state rows".to_owned(),
             Self::Memory => "memory".to_owned(),
-            Self::Dropped => "too late".to_owned(),
+            Self::Dropped => "dropped".to_owned(),
         }
     }
 
@@ -84,11 +89,9 @@ impl Series {
             Self::Memory => Unit::Bytes,
             Self::WatermarkLag => Unit::Millis,
             Self::Behind => unit_behind(chart.batches().map(|batch| batch.numbers.behind)),
-            Self::Source(at) => {
-                unit_behind(chart.batches().filter_map(|batch| {
-                    Some(batch.progress()?.sources.get(at)?.lag)
-                }))
-            }
+            Self::Source(at) => unit_behind(
+                chart.batches().filter_map(|batch| Some(batch.progress()?.sources.get(at)?.lag)),
+            ),
         }
     }
 
@@ -99,9 +102,7 @@ impl Series {
             Self::InputRate => numbers.input_rate,
             Self::ProcessedRate => numbers.processed_rate,
             Self::Behind => whole(behind(numbers.behind, unit)),
-            Self::Source(at) => {
-                whole(behind(batch.progress()?.sources.get(at)?.lag, unit))
-            }
+            Self::Source(at) => whole(behind(batch.progress()?.sources.get(at)?.lag, unit)),
             Self::WatermarkLag => whole(numbers.watermark_lag()),
             Self::StateRows => match numbers.state_rows {
                 Rows::Known(rows) => Some(format::float(rows)),
@@ -151,12 +152,7 @@ fn text(value: f64, unit: Unit) -> String {
 }
 
 /// Draws the lines that there is room for.
-pub(super) fn draw(
-    canvas: &mut Canvas<'_>,
-    chart: &Chart<'_>,
-    series: &[Series],
-    plan: &Batches,
-) {
+pub(super) fn draw(canvas: &mut Canvas<'_>, chart: &Chart<'_>, series: &[Series], plan: &Batches) {
     let symbols = canvas.symbols();
     let rows: Vec<Row> = series
         .iter()
@@ -168,17 +164,14 @@ pub(super) fn draw(
 
 fn line(series: Series, chart: &Chart<'_>, plan: &Batches, symbols: &Symbols) -> Row {
     let unit = series.unit(chart);
-    let most = chart
-        .batches()
-        .filter_map(|batch| series.of(batch, unit))
-        .fold(0.0_f64, f64::max);
+    let range = Range::of(chart.batches().filter_map(|batch| series.of(batch, unit)), series);
     let label = usize::from(plan.label);
     let name = cut(&series.label(chart), label.saturating_sub(2), symbols.ellipsis);
     let mut row = Row::of(format!(" {name}"), Role::Muted);
     row.pad_to(label, Role::Muted);
     for x in 0..chart.width {
         let (mark, role) = match chart.cell(x) {
-            Some(Column::Batch(_, batch)) => mark(series.of(batch, unit), most, symbols),
+            Some(Column::Batch(_, batch)) => range.mark(series.of(batch, unit), symbols),
             Some(Column::Seam(_)) => (symbols.seam, Role::Border),
             Some(Column::Gap { .. }) | None => (" ", Role::Text),
         };
@@ -186,30 +179,73 @@ fn line(series: Series, chart: &Chart<'_>, plan: &Batches, symbols: &Symbols) ->
     }
     let here = chart.chosen().and_then(|batch| series.of(batch, unit));
     let here = here.map_or_else(|| "-".to_owned(), |value| text(value, unit));
-    row.push(format!(" {here:>7}"), Role::Strong);
-    if usize::from(plan.values) > 12 && most > 0.0 {
-        row.push(format!("  {:>6} max", text(most, unit)), Role::Muted);
+    row.push(format!(" {here:>8}"), Role::Strong);
+    if plan.has_words() {
+        row.push(format!(" {:>8}", text(range.most, unit)), Role::Muted);
     }
     row
 }
 
-/// A value as one of eight heights.
-fn mark(value: Option<f64>, most: f64, symbols: &Symbols) -> (&'static str, Role) {
-    match value {
-        None => (" ", Role::Text),
-        Some(value) if value <= 0.0 || most <= 0.0 => (symbols.empty, Role::Muted),
-        Some(value) => {
-            let levels = symbols.levels.len();
-            let level = format::whole((value / most * format::float(levels as u64)).ceil());
-            let level = usize::try_from(level).unwrap_or(levels).clamp(1, levels);
-            (symbols.levels.get(level - 1).copied().unwrap_or(" "), Role::Bar)
+/// What the heights of a line reach over.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    least: f64,
+    most: f64,
+}
+
+impl Range {
+    /// What flows is drawn from nothing up; what stands (state, memory, lag) from its least on
+    /// view, since only its changes can be seen.
+    fn of(values: impl Iterator<Item = f64>, series: Series) -> Self {
+        let stands = matches!(series, Series::StateRows | Series::Memory | Series::WatermarkLag);
+        let none = Self { least: f64::INFINITY, most: 0.0 };
+        let range = values.fold(none, |range, value| Self {
+            least: range.least.min(value),
+            most: range.most.max(value),
+        });
+        if stands && range.least.is_finite() { range } else { Self { least: 0.0, ..range } }
+    }
+
+    /// A value as one of eight heights.
+    fn mark(self, value: Option<f64>, symbols: &Symbols) -> (&'static str, Role) {
+        let Some(value) = value else { return (" ", Role::Text) };
+        if value <= 0.0 || self.most <= 0.0 {
+            return (symbols.empty, Role::Muted);
         }
+        let levels = symbols.levels.len();
+        let spread = self.most - self.least;
+        let level = if self.least <= 0.0 {
+            (value / self.most * format::float(levels as u64)).ceil()
+        } else if spread < self.most * STILL {
+            // Nothing that moves: a line in the middle.
+            format::float(levels as u64 / 2)
+        } else {
+            1.0 + (value - self.least) / spread * format::float(levels as u64 - 1)
+        };
+        let level = usize::try_from(format::whole(level)).unwrap_or(levels).clamp(1, levels);
+        (symbols.levels.get(level - 1).copied().unwrap_or(" "), Role::Bar)
     }
 }
+
+/// What changes by less than this part of itself stands still.
+const STILL: f64 = 0.01;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_flows_is_drawn_from_nothing_and_what_stands_from_its_least() {
+        let symbols = crate::console::look::Charset::Utf8.symbols();
+        let drawn = |series, values: &[f64]| -> String {
+            let range = Range::of(values.iter().copied(), series);
+            values.iter().map(|value| range.mark(Some(*value), symbols).0).collect()
+        };
+        assert_eq!(drawn(Series::InputRate, &[0.0, 1.0, 4.0, 8.0]), "·▁▄█");
+        assert_eq!(drawn(Series::StateRows, &[700.0, 800.0, 1_400.0]), "▁▂█");
+        assert_eq!(drawn(Series::Memory, &[1_000.0, 1_001.0]), "▄▄", "a thousandth is nothing");
+        assert_eq!(drawn(Series::WatermarkLag, &[0.0, 8.0]), "·█");
+    }
 
     #[test]
     fn sources_are_named_by_what_they_read() {
@@ -220,9 +256,6 @@ mod tests {
             "DeltaSource[dbfs:/tables/x/]",
             "[]",
         ];
-        assert_eq!(
-            names.map(short_name),
-            ["orders", "ledger", "rowsPerSecond=10", "x", "[]"]
-        );
+        assert_eq!(names.map(short_name), ["orders", "ledger", "rowsPerSecond=10", "x", "[]"]);
     }
 }
