@@ -306,7 +306,7 @@ impl Attach for Recovers {
 
     fn follow(&self, _: &Cancel, tell: &mut Tell<'_>) -> Result<(), AttachError> {
         if !self.0.swap(true, Ordering::SeqCst) {
-            return Err(AttachError("recovers: connection refused".to_owned()));
+            return Err(AttachError("recovers: refused".to_owned()));
         }
         let _ = tell(vec![reported(BATCH)]);
         Ok(())
@@ -322,7 +322,7 @@ fn a_source_that_failed_is_tried_again_and_says_so() {
         key(&sender, Key::Interrupt);
     });
     let told: Vec<u8> = seen.0.borrow().concat();
-    assert!(String::from_utf8_lossy(&told).contains("connection refused"));
+    assert!(String::from_utf8_lossy(&told).contains("recovers: refused"));
     let timeline = state.timeline.unwrap();
     assert_eq!(timeline.sources()[0].condition, Condition::Ended);
     assert_eq!(timeline.events(), 1);

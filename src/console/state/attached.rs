@@ -208,14 +208,14 @@ impl State {
             return Availability::Not("no running query is attached (--events PATH)");
         }
         if self.query().is_none() {
-            return Availability::Not("no attached source tells of this query (5 says more)");
+            return Availability::Not("the sources tell of no such query: see 5");
         }
         match self.tasks(store.key.operator, store.partitions) {
             Some(_) => Availability::Ready,
             None if self.chosen.is_some() => {
                 Availability::Not("the tasks of the chosen batch are not known")
             }
-            None => Availability::Not("no source tells what tasks did; event logs do"),
+            None => Availability::Not("no source tells of tasks; event logs do"),
         }
     }
 

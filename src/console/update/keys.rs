@@ -335,7 +335,8 @@ fn step_metric(state: &mut State, action: Action) {
     }
 }
 
-/// The table follows, where it was sorted by what was compared until now.
+/// The table follows, where it was sorted by what was compared until now. Whoever compares by
+/// something else looks for the partition that has most of it.
 fn change_metric(state: &mut State, metric: Metric) {
     let view = &mut state.partitions;
     if view.sort == SortBy::of(view.metric) || view.sort == SortBy::Compared {
@@ -343,6 +344,7 @@ fn change_metric(state: &mut State, metric: Metric) {
         view.direction = view.sort.usual();
     }
     view.metric = metric;
+    view.selected = None;
     state.refresh_order();
 }
 

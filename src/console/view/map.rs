@@ -130,7 +130,7 @@ impl Marked {
     }
 }
 
-/// `in 10 batches to 1841`.
+/// `10 batches to 1841`.
 pub(super) fn span_words(span: Span) -> String {
     match span.batches {
         1 => format!("batch {}", span.to),
@@ -142,12 +142,13 @@ fn title(view: &PartitionsState, compared: &Compared, grid: &Grid, focused: bool
     let role = if focused { Role::Strong } else { Role::Text };
     let partitions = format::plural(grid.partitions as u64, "partition", "partitions");
     if grid.group == 1 {
+        let (metric, scale) = (view.metric.word(), view.scale.word());
         let words = match compared.span {
-            // Whose rows, matters more than how the scale is cut.
-            Some(span) => span_words(span),
-            None => view.scale.word().to_owned(),
+            // Of when they are matters more than how the scale is cut.
+            Some(span) => format!("{metric}, {}", span_words(span)),
+            None => format!("{partitions} by {metric}, {scale}"),
         };
-        return Row::of(format!("{partitions} by {}, {words}", view.metric.word()), role);
+        return Row::of(words, role);
     }
     let words = format!(", cell = hottest of {}, by {}", grid.group, view.metric.word());
     Row::of(partitions, role).with(words, Role::Info)
