@@ -13,6 +13,10 @@ use crate::units::PartitionId;
 /// of the differences.
 pub const MILLIS_TO_JUDGE: f64 = 20.0;
 
+/// Two shares of one partition are different things when one is at least this many times the
+/// other.
+const APART: f64 = 2.0;
+
 /// How traffic and state compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Contrast {
@@ -73,16 +77,22 @@ impl Contrast {
         let full = state.and_then(|state| leader(state, Spread::of_rows(state)));
         match (busy, full) {
             (None, None) => Self::Even,
-            (Some(busy), None) => Self::Traffic {
-                partition: busy.partition,
-                of_state: of_state(busy.partition),
-                of_traffic: busy.share,
-            },
-            (None, Some(full)) => Self::State {
-                partition: full.partition,
-                of_state: full.share,
-                of_traffic: of_traffic(full.partition),
-            },
+            (Some(Largest { partition, share: of_traffic, .. }), None) => {
+                match of_state(partition) {
+                    Some(of_state) if of_traffic < of_state * APART => {
+                        Self::Both { partition, of_state, of_traffic }
+                    }
+                    of_state => Self::Traffic { partition, of_state, of_traffic },
+                }
+            }
+            (None, Some(Largest { partition, share: of_state, .. })) => {
+                match of_traffic(partition) {
+                    Some(of_traffic) if of_state < of_traffic * APART => {
+                        Self::Both { partition, of_state, of_traffic }
+                    }
+                    of_traffic => Self::State { partition, of_state, of_traffic },
+                }
+            }
             (Some(busy), Some(full)) if busy.partition == full.partition => Self::Both {
                 partition: busy.partition,
                 of_state: full.share,
@@ -200,6 +210,16 @@ mod tests {
         assert_eq!(words(&even, &even), None);
         let without = Contrast::of(&distribution(&hot), &shares(&hot), None, &|_| None);
         assert_eq!(without.sentence().unwrap(), "Partition 3 takes 50.0 % of the arriving rows.");
+    }
+
+    #[test]
+    fn shares_that_are_nearly_the_same_are_no_contrast() {
+        // 40 of 100 rows of state are twice the mean of 20, which is no skew yet; 480 of 880
+        // arriving rows are 2.7 times their mean. 54.5 % is not twice 40 %.
+        assert_eq!(
+            contrast(&[480, 100, 100, 100, 100], &[40, 15, 15, 15, 15]).sentence().unwrap(),
+            "Partition 0 holds 40.0 % of the rows and takes 54.5 % of those arriving."
+        );
     }
 
     #[test]

@@ -122,3 +122,55 @@ fn wait(pause: Duration, cancel: &Cancel) -> bool {
         thread::sleep(left.min(LOOK));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Fails so many times, by error or by panic, then ends.
+    struct Fails(AtomicU32);
+
+    impl Attach for Fails {
+        fn name(&self) -> &'static str {
+            "fails"
+        }
+
+        fn follow(&self, _: &Cancel, _: &mut Tell<'_>) -> Result<(), AttachError> {
+            match self.0.fetch_sub(1, Ordering::SeqCst) {
+                0 => Ok(()),
+                1 => panic!("made-up panic"),
+                _ => Err(AttachError("no".to_owned())),
+            }
+        }
+    }
+
+    #[test]
+    fn a_source_that_panics_has_failed_and_cancelling_ends_a_pause() {
+        let (source, cancel) = (Fails(AtomicU32::new(1)), Cancel::default());
+        let mut told = Vec::new();
+        let begin = Instant::now();
+        let ended = follow_for_ever(&source, &cancel, &mut |news| {
+            told.push(news);
+            cancel.cancel();
+            Ok(())
+        });
+        assert_eq!(ended, Ok(()));
+        assert!(begin.elapsed() < FIRST_PAUSE, "the pause is not waited for");
+        assert!(matches!(told.as_slice(), [News::Broken { again_at: Some(_), .. }]), "{told:?}");
+    }
+
+    #[test]
+    fn a_source_that_has_told_everything_ends() {
+        let source = Fails(AtomicU32::new(0));
+        let mut told = Vec::new();
+        let ended = follow_for_ever(&source, &Cancel::default(), &mut |news| {
+            told.push(news);
+            Ok(())
+        });
+        assert_eq!((ended, told), (Ok(()), vec![News::Ended]));
+        let deaf = follow_for_ever(&source, &Cancel::default(), &mut |_| Err(Deaf));
+        assert_eq!(deaf, Err(Deaf));
+    }
+}

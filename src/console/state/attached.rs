@@ -163,8 +163,10 @@ impl State {
     /// are known. Batches of another partition count are no part of it.
     pub fn tasks(&self, operator: OperatorId, partitions: u32) -> Option<TaskSpan<'_>> {
         let query = self.query()?;
-        let fits = |load: &&PartitionLoad| {
-            load.tasks.last().is_some_and(|task| task.partition.0 < partitions)
+        let fits = |load: &&PartitionLoad| match (load.expected, load.tasks.last()) {
+            (Some(expected), Some(_)) => expected == partitions,
+            (None, Some(last)) => last.partition.0 < partitions,
+            (_, None) => false,
         };
         let place = self.place()?;
         if self.chosen.is_some() {

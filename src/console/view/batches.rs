@@ -199,9 +199,14 @@ pub(super) fn answer(state: &State) -> Row {
         return Row::of("How long batches take was not told.", Role::Muted);
     };
     let (usual, slow) = (times.percentile(50.0), times.percentile(95.0));
+    if let (Activity::Stopped(_), Some(last)) = (query.activity(), query.newest()) {
+        let took = format::millis(usual);
+        let text = format!("Stopped after batch {}. A batch took {took}.", last.batch);
+        return Row::of(text, Role::Warning);
+    }
     let words = |millis| format::millis(millis);
     match cadence(query, state.place()) {
-        Cadence::About(every) if slow > every => Row::of(
+        Cadence::About(every) if slow > every && times.count() >= MANY => Row::of(
             format!(
                 "One batch in 20 takes {} or longer: more than the about {} between triggers.",
                 words(slow),
@@ -235,6 +240,8 @@ fn is_broken(timeline: &Timeline) -> bool {
 
 /// Batches whose times make the distribution: those up to the one that is looked at.
 const TIMED: usize = 1_000;
+/// With fewer batches than this nothing is said of one in twenty.
+const MANY: u64 = 20;
 /// Batches of one run from which the interval is told.
 const PACED: usize = 100;
 

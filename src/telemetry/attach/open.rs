@@ -121,3 +121,87 @@ fn pass_on(events: &Receiver<Event>, cancel: &Cancel, tell: &mut Tell<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::{Cursor, Write};
+
+    use super::*;
+    use crate::telemetry::EventKind;
+
+    fn line(batch: u64) -> String {
+        let progress = serde_json::json!({
+            "id": "q", "runId": "r", "name": null, "batchId": batch, "numInputRows": 5,
+            "timestamp": "2026-11-30T16:05:28.019Z", "durationMs": {"addBatch": 7},
+        });
+        format!("{progress}\n")
+    }
+
+    /// The batches that a source tells until there are so many, or it ends.
+    fn batches(source: &dyn Attach, enough: usize) -> Result<Vec<u64>, AttachError> {
+        let mut told = Vec::new();
+        let cancel = Cancel::default();
+        source.follow(&cancel, &mut |events| {
+            for event in events {
+                if let EventKind::Progress(progress) = event.kind {
+                    told.extend(progress.batch.map(|batch| batch.0));
+                }
+            }
+            if told.len() >= enough { Err(Deaf) } else { Ok(()) }
+        })?;
+        Ok(told)
+    }
+
+    fn nothing() -> Stdin {
+        Box::new(empty())
+    }
+
+    #[test]
+    fn standard_input_is_told_to_its_end_and_only_once() {
+        let text = format!("noise\n{}{}", line(3), line(4));
+        let source = open("-", Expected::Text, Box::new(Cursor::new(text)));
+        assert_eq!(batches(source.as_ref(), 9), Ok(vec![3, 4]));
+        assert_eq!(batches(source.as_ref(), 9), Ok(vec![]), "it is read already");
+    }
+
+    #[test]
+    fn a_file_is_followed_while_it_grows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress.jsonl");
+        fs::write(&path, line(1)).unwrap();
+        let name = path.to_str().unwrap().to_owned();
+        let source = open(&name, Expected::Text, nothing());
+        assert_eq!(source.name(), name);
+        let grows = thread::spawn(move || {
+            thread::sleep(std::time::Duration::from_millis(300));
+            let mut file = fs::File::options().append(true).open(path).unwrap();
+            file.write_all(line(2).as_bytes()).unwrap();
+        });
+        assert_eq!(batches(source.as_ref(), 2), Ok(vec![1, 2]));
+        grows.join().unwrap();
+    }
+
+    #[test]
+    fn an_event_log_that_is_not_there_is_an_error_to_be_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("eventlog_v2_app-1");
+        let source = open(path.to_str().unwrap(), Expected::EventLog, nothing());
+        let error = batches(source.as_ref(), 1).unwrap_err();
+        assert!(error.0.contains("eventlog_v2_app-1"), "{error}");
+        let event = format!(
+            "{{\"Event\":\"org.apache.spark.sql.streaming.StreamingQueryListener\
+             $QueryProgressEvent\",\"progress\":{}}}\n",
+            line(7).trim()
+        );
+        fs::write(&path, event).unwrap();
+        assert_eq!(batches(source.as_ref(), 1), Ok(vec![7]));
+    }
+
+    #[test]
+    fn what_cannot_be_followed_says_so() {
+        let source = open("http://driver:4040", Expected::EventLog, nothing());
+        let error = batches(source.as_ref(), 1).unwrap_err();
+        assert!(error.0.contains("http://driver:4040"), "{error}");
+    }
+}

@@ -87,9 +87,7 @@ fn custom_metrics_of_a_partition_are_apart() {
 
 #[test]
 fn what_event_logs_leave_out_is_the_sum_over_sources() {
-    let source = |rows: u64, rate: f64| {
-        json!({"numInputRows": rows, "inputRowsPerSecond": rate, "processedRowsPerSecond": rate})
-    };
+    let source = |rows: u64, rate: f64| json!({"numInputRows": rows, "inputRowsPerSecond": rate, "processedRowsPerSecond": rate});
     let both = progress(json!({"sources": [source(16, 0.5), source(14, 1.25)]}));
     assert_eq!(both.rows_in, Some(30));
     assert_eq!((both.input_rate, both.processed_rate), (Some(1.75), Some(1.75)));

@@ -56,10 +56,16 @@ impl<'a> Chart<'a> {
         self.longest > self.top
     }
 
-    /// What is drawn in a cell: its column, and whether the cell is a blank between two.
+    /// The column that is drawn in a cell. A batch is drawn in all cells of its column but the
+    /// last, if there are several; anything else in the first.
     pub(super) fn cell(&self, x: usize) -> Option<&Column<'a>> {
-        let blank = self.per > 1 && x % self.per == self.per - 1;
-        self.columns.get(x / self.per).filter(|_| !blank)
+        let within = x % self.per;
+        let column = self.columns.get(x / self.per)?;
+        let drawn = match column {
+            Column::Batch(..) => self.per == 1 || within + 1 < self.per,
+            Column::Seam(_) | Column::Gap { .. } => within == 0,
+        };
+        drawn.then_some(column)
     }
 
     /// The batch at a cell.
