@@ -63,12 +63,6 @@ pub(crate) enum CliError {
     Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
-    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
-    NoConfigDirectory,
-    #[error(transparent)]
-    Config(#[from] crate::config::ConfigError),
-    #[error(transparent)]
-    Memory(#[from] crate::memory::MemoryError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
     #[error(transparent)]
@@ -78,6 +72,12 @@ pub(crate) enum CliError {
          INFO it has the progress) or an event log"
     )]
     NoEvents(String),
+    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
+    NoConfigDirectory,
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryError),
 }
 
 impl From<io::Error> for CliError {

@@ -8,6 +8,7 @@ use super::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
     RepartitionLine, RepartitionWord, SinkLine, SourceLine,
 };
+use crate::figures::span;
 use crate::telemetry::seams::{Resize, Seam};
 use crate::telemetry::{
     Custom, Environment, Event, EventKind, Measure, OperatorProgress, PartitionLoad, Place,
@@ -182,9 +183,10 @@ impl ProgressLine {
 
 impl OperatorLine {
     fn of(operator: OperatorProgress) -> Self {
-        let rows = match operator.rows {
-            Rows::Known(rows) => Some(rows),
-            Rows::Untracked | Rows::Unknown => None,
+        let (rows, rows_tracked) = match operator.rows {
+            Rows::Known(rows) => (Some(rows), Some(true)),
+            Rows::Untracked => (None, Some(false)),
+            Rows::Unknown => (None, None),
         };
         let labelled = operator.labelled.into_iter().map(|metric| {
             let name = format!("{}.partition_{}_{}", metric.name, metric.partition, metric.store);
@@ -196,6 +198,7 @@ impl OperatorLine {
             name: operator.name,
             rows,
             rows_known: rows.is_some(),
+            rows_tracked,
             updated: operator.updated,
             removed: operator.removed,
             dropped: operator.dropped,
@@ -300,11 +303,7 @@ fn resized(Resize { from, to, pause_ms }: Resize) -> String {
         (_, Some(to)) => format!(" to {to} partitions"),
         (_, None) => String::new(),
     };
-    let took = pause_ms.map(|millis| {
-        // Tenths of a second, rounded.
-        let tenths = millis.saturating_add(50) / 100;
-        format!(", which took {}.{} s", tenths / 10, tenths % 10)
-    });
+    let took = pause_ms.map(|millis| format!(", which took {}", span(millis)));
     format!("a repartition{counts}{}", took.unwrap_or_default())
 }
 
@@ -327,9 +326,9 @@ mod tests {
             (
                 Seam::Resize {
                     before: BatchId(10),
-                    resize: Resize { from: None, to: Some(400), pause_ms: Some(43_950) },
+                    resize: Resize { from: None, to: Some(400), pause_ms: Some(43_912) },
                 },
-                "before batch 10: a repartition to 400 partitions, which took 44.0 s",
+                "before batch 10: a repartition to 400 partitions, which took 43.9 s",
             ),
             (Seam::Restart { from: "a".into(), to: "b".into() }, "restarted: run b after a"),
         ] {

@@ -51,7 +51,7 @@ impl Metric {
             "time to update" => Self::UpdateMs,
             "time to remove" => Self::RemovalMs,
             "time to commit changes" => Self::CommitMs,
-            "RocksDB: load - number of state stores loaded from DFS" => Self::Loaded,
+            "RocksDB: load - number of state loads from external storage" => Self::Loaded,
             _ => return None,
         })
     }
@@ -69,6 +69,19 @@ pub(super) struct Operator {
     pub(super) name: Arc<str>,
     /// Its metrics, each with the id of its accumulator.
     pub(super) metrics: Vec<(Metric, u64)>,
+}
+
+impl Operator {
+    /// Whether tasks tell what the operator has for this metric, 0 by leaving it out.
+    ///
+    /// An aggregation reads its state before it writes it, by a node of its own. The first of
+    /// the two loads the instance, the second counts loads and finds none, so that only more
+    /// than none says something.
+    pub(super) fn tells(&self, metric: Metric) -> bool {
+        let reads_before = self.name.ends_with("StateStoreSave");
+        let has = self.metrics.iter().any(|(known, _)| *known == metric);
+        has && !(metric == Metric::Loaded && reads_before)
+    }
 }
 
 /// Reads the execution's id and the stateful operators of the plan from the line of a
