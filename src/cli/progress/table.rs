@@ -81,15 +81,14 @@ impl TableLines {
             self.day = Some(day);
         }
         let time = line.timestamp.and_then(time_of_day).unwrap_or_default();
-        match sentence(line) {
-            Some((role, sentence)) => self.sentence(&time, role, &sentence, &mut lines),
-            None => {
-                if !std::mem::replace(&mut self.titled, true) {
-                    let titles = COLUMNS.map(|(title, _)| title.to_owned());
-                    lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
-                }
-                lines.push(self.row(&cells(line, time)));
+        if let Some((role, sentence)) = sentence(line) {
+            self.sentence(&time, role, &sentence, &mut lines);
+        } else {
+            if !std::mem::replace(&mut self.titled, true) {
+                let titles = COLUMNS.map(|(title, _)| title.to_owned());
+                lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
             }
+            lines.push(self.row(&cells(line, time)));
         }
         lines.iter().flat_map(|line| [self.look.charset.encode(line), "\n".into()]).collect()
     }
@@ -278,16 +277,20 @@ fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (
     }
 }
 
-/// The line of an exception that says most: with its class, else the innermost cause, else the
-/// first.
+/// The line of an exception that says most: of a Python function its error, else the one with the
+/// class, else the innermost cause, else the first.
 fn gist(exception: &str, class: Option<&str>) -> String {
+    let python = python_error(exception).map(|error| match class {
+        Some(class) => format!("[{class}] {error}"),
+        None => error.to_owned(),
+    });
     let bracketed = class.and_then(|class| {
         let at = exception.rfind(&format!("[{class}]"))?;
         exception.get(at..)?.lines().next().map(str::to_owned)
     });
     let cause = || exception.lines().rev().find_map(|line| line.strip_prefix("Caused by: "));
     let first = || exception.lines().next().unwrap_or_default();
-    let line = bracketed.unwrap_or_else(|| {
+    let line = python.or(bracketed).unwrap_or_else(|| {
         let line = cause().unwrap_or_else(first);
         class.map_or_else(|| line.to_owned(), |class| format!("[{class}] {line}"))
     });
@@ -295,6 +298,12 @@ fn gist(exception: &str, class: Option<&str>) -> String {
         Some((at, _)) => format!("{} ...", line.get(..at).unwrap_or_default()),
         None => line,
     }
+}
+
+/// The error below Python's traceback: its first line that is not indented.
+fn python_error(exception: &str) -> Option<&str> {
+    let (_, traceback) = exception.rsplit_once("Traceback (most recent call last):\n")?;
+    traceback.lines().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -314,5 +323,8 @@ mod tests {
         assert_eq!(gist(exception, None), "x.G: deep");
         assert_eq!(gist("x.E: no", Some("OUTER_CLASS")), "[OUTER_CLASS] x.E: no");
         assert_eq!(gist(&"x".repeat(1000), None).len(), GIST + 4);
+        let python = "x.E: [A_B] An error. Message: Traceback (most recent call last):\n  File\n    \
+                      raise\nValueError: locked\n SQLSTATE: 39000\n\tat a.B";
+        assert_eq!(gist(python, Some("A_B")), "[A_B] ValueError: locked");
     }
 }

@@ -25,29 +25,29 @@ impl ProgressLine {
             EventKind::Started(started) => Self {
                 timestamp: started.timestamp,
                 checkpoint: started.checkpoint,
-                ..Self::new(LineKind::Started, place).about(&started.query)
+                ..Self::new(LineKind::Started, &place).about(&started.query)
             },
-            EventKind::Progress(progress) => Self::of_progress(*progress, place),
+            EventKind::Progress(progress) => Self::of_progress(*progress, &place),
             EventKind::Idle { query, timestamp } => {
-                Self { timestamp, ..Self::new(LineKind::Idle, place).about(&query) }
+                Self { timestamp, ..Self::new(LineKind::Idle, &place).about(&query) }
             }
-            EventKind::Terminated(ended) => Self::of_end(ended, place),
-            EventKind::PartitionLoad(load) => Self::of_load(&load, place),
+            EventKind::Terminated(ended) => Self::of_end(ended, &place),
+            EventKind::PartitionLoad(load) => Self::of_load(&load, &place),
             EventKind::Environment(environment) => Self {
                 environment: Some(EnvironmentLine::of(*environment)),
-                ..Self::new(LineKind::Environment, place)
+                ..Self::new(LineKind::Environment, &place)
             },
-            EventKind::Repartition(note) => Self::of_repartition(note, place),
+            EventKind::Repartition(note) => Self::of_repartition(note, &place),
             EventKind::ConfRestored(conf) => Self {
                 timestamp: conf.timestamp,
                 conf: Some(ConfLine { key: conf.key, asked: conf.asked, kept: conf.kept }),
-                ..Self::new(LineKind::ConfRestored, place)
+                ..Self::new(LineKind::ConfRestored, &place)
             },
             EventKind::Interrupted(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Interrupted, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Interrupted, &place) }
             }
             EventKind::Unreadable(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Unreadable, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Unreadable, &place) }
             }
         }
     }
@@ -61,7 +61,7 @@ impl ProgressLine {
             name: next.name.clone(),
             timestamp: next.timestamp,
             text: Some(words(seam)),
-            ..Self::new(kind, place)
+            ..Self::new(kind, &place)
         };
         match seam {
             Seam::Restart { .. } => line(LineKind::Restart),
@@ -79,7 +79,7 @@ impl ProgressLine {
         }
     }
 
-    fn new(kind: LineKind, place: Place) -> Self {
+    fn new(kind: LineKind, place: &Place) -> Self {
         Self {
             kind,
             query_id: None,
@@ -117,7 +117,7 @@ impl ProgressLine {
         Self { query_id, run_id, name, ..self }
     }
 
-    fn of_progress(progress: Progress, place: Place) -> Self {
+    fn of_progress(progress: Progress, place: &Place) -> Self {
         let phases = progress.phases.into_iter().map(|(name, millis)| (name, millis.into()));
         Self {
             batch_id: progress.batch,
@@ -140,7 +140,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_end(ended: Terminated, place: Place) -> Self {
+    fn of_end(ended: Terminated, place: &Place) -> Self {
         Self {
             timestamp: ended.timestamp,
             error_class: ended.class_in_text.or(ended.error_class),
@@ -149,7 +149,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_load(load: &PartitionLoad, place: Place) -> Self {
+    fn of_load(load: &PartitionLoad, place: &Place) -> Self {
         let tasks = load.tasks.iter().map(|task| LoadLine::of(load.operator, task));
         Self {
             batch_id: load.batch,
@@ -159,7 +159,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_repartition(note: RepartitionNote, place: Place) -> Self {
+    fn of_repartition(note: RepartitionNote, place: &Place) -> Self {
         let to = Some(u64::from(note.partitions));
         let mut line = Self {
             batch_id: note.batch,
