@@ -4,6 +4,7 @@ use std::io;
 
 use crate::console::ConsoleError;
 use crate::diagnosis::{Finding, Severity};
+use crate::memory::MemoryError;
 use crate::reader::ReadError;
 
 /// The exit code of a run.
@@ -77,7 +78,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     #[error(transparent)]
-    Memory(#[from] crate::memory::MemoryError),
+    Memory(#[from] MemoryError),
 }
 
 impl From<io::Error> for CliError {
@@ -96,6 +97,9 @@ impl CliError {
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
             | Self::NothingToAttach
+            | Self::Config(_)
+            | Self::NoConfigDirectory
+            | Self::Memory(MemoryError::BadId(_))
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) | Self::Read(ReadError::Output(error))
@@ -103,9 +107,6 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Memory(crate::memory::MemoryError::BadId(_))
-            | Self::Config(_)
-            | Self::NoConfigDirectory => Exit::Usage,
             Self::Read(_)
             | Self::Write(_)
             | Self::Console(_)

@@ -71,14 +71,11 @@ pub struct StoreData {
 impl StoreData {
     /// How its rows are spread.
     pub fn judged(&self) -> Spread {
-        match self.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) {
-            Some(rows) => Spread::of_rows(rows),
-            None => {
-                let rows = self.rows.unwrap_or(0);
-                let mean = float(rows) / f64::from(self.partitions.max(1));
-                Spread::judge(self.max_over_mean, mean, ROWS_TO_JUDGE)
-            }
+        if let Some(rows) = self.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) {
+            return Spread::of_rows(rows);
         }
+        let mean = float(self.rows.unwrap_or(0)) / f64::from(self.partitions.max(1));
+        Spread::judge(self.max_over_mean, mean, ROWS_TO_JUDGE)
     }
 
     /// The partition of that id.
