@@ -53,6 +53,11 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
+    #[error(
+        "--events and --progress attach the console, which needs a terminal and no --format; \
+         `statetop progress SOURCE` prints what a source tells"
+    )]
+    NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
@@ -91,6 +96,7 @@ impl CliError {
             )
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
+            | Self::NothingToAttach
             | Self::Config(_)
             | Self::NoConfigDirectory
             | Self::Memory(MemoryError::BadId(_))

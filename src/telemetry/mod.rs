@@ -11,6 +11,7 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+pub mod attach;
 mod driver_log;
 pub mod error_class;
 pub mod event;
@@ -26,6 +27,7 @@ pub mod seams;
 pub mod source;
 pub mod stream;
 pub mod text;
+pub mod timeline;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
