@@ -7,8 +7,12 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::units::Bytes;
+
+/// How soon a sleeper notices that someone has asked to stop.
+const ALERT: Duration = Duration::from_millis(50);
 
 /// A request to stop, shared by clones.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +40,19 @@ impl Cancel {
     /// [`Cancelled`] when [`Cancel::cancel`] was called on any clone.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Sleeps for so long, or until soon after someone has asked to stop.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when [`Cancel::cancel`] was called on any clone.
+    pub fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
+        let begun = Instant::now();
+        while let Some(left) = time.checked_sub(begun.elapsed()) {
+            self.check()?;
+            thread::sleep(left.min(ALERT));
+        }
+        self.check()
     }
 }
 
@@ -162,6 +179,19 @@ mod tests {
             *n
         });
         assert_eq!(done, [Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn a_sleeper_wakes_when_cancelled() {
+        let cancel = Cancel::default();
+        assert_eq!(cancel.sleep(Duration::from_millis(1)), Ok(()));
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| cancel.sleep(Duration::from_secs(600)));
+            cancel.cancel();
+            assert_eq!(sleeper.join().unwrap(), Err(Cancelled));
+        });
+        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

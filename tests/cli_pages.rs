@@ -54,6 +54,7 @@ impl World {
             }
         };
         let mut around = Surroundings {
+            input: &|| Box::new(std::io::empty()),
             out,
             out_kind: self.out_kind,
             err: &mut err,

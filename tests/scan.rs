@@ -379,6 +379,7 @@ fn ctrl_c_is_exit_code_130_and_the_result_is_marked() {
     for format in ["table", "json", "csv"] {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut around = Surroundings {
+            input: &|| Box::new(std::io::empty()),
             out: &mut out,
             out_kind: Stream::Pipe,
             err: &mut err,

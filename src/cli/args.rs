@@ -20,6 +20,7 @@ pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
 pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
 use super::look::ColorChoice;
+use super::progress::args::{EXAMPLES as PROGRESS_EXAMPLES, ProgressArgs};
 use super::state::args::StateArgs;
 use super::text;
 use crate::units::{BatchId, OperatorId};
@@ -56,6 +57,8 @@ EXAMPLES:
       Which of these queries should be resized?
   statetop inspect TARGET --batch 1838 --format json
       The state as it was after batch 1838, as far as the files reach.
+  kubectl logs -f job/fraud | statetop progress -
+      What does the running query say? Reads logs and progress JSON.
 
 EXIT CODES:
   0    read, and nothing broken was found (verify reads everything)
@@ -175,6 +178,9 @@ pub(crate) enum Command {
     /// Find every checkpoint below some folders, ranked by what a resize would bring
     #[command(after_long_help = SCAN_EXAMPLES)]
     Scan(ScanArgs),
+    /// Print what running queries tell: microbatches, restarts, failures
+    #[command(after_long_help = PROGRESS_EXAMPLES)]
+    Progress(ProgressArgs),
 }
 
 /// `statetop TARGET`.

@@ -64,6 +64,15 @@ pub(crate) enum CliError {
     Config(#[from] crate::config::ConfigError),
     #[error(transparent)]
     Memory(#[from] crate::memory::MemoryError),
+    #[error(transparent)]
+    Source(#[from] crate::telemetry::source::SourceError),
+    #[error(transparent)]
+    NotText(#[from] crate::telemetry::stream::NotText),
+    #[error(
+        "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
+         INFO it has the progress) or an event log"
+    )]
+    NoEvents(String),
 }
 
 impl From<io::Error> for CliError {
@@ -91,9 +100,14 @@ impl CliError {
             Self::Memory(crate::memory::MemoryError::BadId(_))
             | Self::Config(_)
             | Self::NoConfigDirectory => Exit::Usage,
-            Self::Read(_) | Self::Write(_) | Self::Console(_) | Self::Demo(_) | Self::Memory(_) => {
-                Exit::CannotRead
-            }
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::Console(_)
+            | Self::Demo(_)
+            | Self::Memory(_)
+            | Self::Source(_)
+            | Self::NotText(_)
+            | Self::NoEvents(_) => Exit::CannotRead,
         }
     }
 

@@ -15,6 +15,13 @@ pub(crate) fn write(report: &impl Serialize, out: &mut dyn Write) -> io::Result<
     out.write_all(b"\n")
 }
 
+/// Writes `report` on one line.
+pub(crate) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Guarded::compact());
+    report.serialize(&mut serializer)?;
+    out.write_all(b"\n")
+}
+
 /// A printer that writes `\u` escapes for every character that JSON would let through
 /// and a terminal would obey. The value that a parser gets back is the same.
 pub(crate) struct Guarded<F>(F);

@@ -27,6 +27,7 @@ mod partitions;
 mod pauses;
 mod plan;
 mod process;
+mod progress;
 mod read;
 mod scan;
 mod state;
@@ -74,6 +75,7 @@ pub fn run(
         Some(Command::History(args)) => history::run(args, around),
         Some(Command::Config(args)) => config::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
+        Some(Command::Progress(args)) => progress::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

@@ -40,6 +40,7 @@ pub fn main() -> ExitCode {
         }
     };
     let mut around = Surroundings {
+        input: &|| Box::new(io::stdin()),
         out: &mut out,
         out_kind,
         err: &mut err,

@@ -3,7 +3,7 @@
 //!
 //! The binary fills this from the process; tests fill it with buffers and a made-up source.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub type Open<'a> = dyn Fn(&str) -> Result<Arc<dyn Observe>, ReadError> + 'a;
 
 /// The world around a run.
 pub struct Surroundings<'a> {
+    /// Gives standard input.
+    pub input: &'a dyn Fn() -> Box<dyn Read + Send>,
     /// Standard output.
     pub out: &'a mut dyn Write,
     /// What standard output is.

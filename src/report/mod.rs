@@ -1,7 +1,7 @@
 //! What the screens show and the commands print: serialisable reports.
 //!
 //! One report per subject ([`InspectReport`], [`PartitionsReport`], [`KeysReport`],
-//! [`PlanReport`], [`ScanReport`]). Field names are
+//! [`PlanReport`], [`ProgressLine`], [`ScanReport`]). Field names are
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
@@ -12,6 +12,7 @@ mod mask;
 mod partitions;
 mod pauses;
 mod plan;
+mod progress;
 mod scan;
 pub(crate) mod scan_words;
 mod verify;
@@ -29,6 +30,10 @@ pub use partitions::{
 };
 pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
+pub use progress::{
+    ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
+    RepartitionLine, RepartitionWord, SinkLine, SourceLine,
+};
 pub use scan::{
     Extent, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, Unreadable,
     UnreadableKind,

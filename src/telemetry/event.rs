@@ -50,6 +50,8 @@ pub enum EventKind {
     Environment(Box<Environment>),
     /// A driver's log tells of an offline repartition.
     Repartition(RepartitionNote),
+    /// A restarted query did not get a conf that it asked for.
+    ConfRestored(ConfRestored),
     /// The source lost its connection, was cut or rotated, or skipped something; the text says
     /// what and what is done about it.
     Interrupted(String),
@@ -75,6 +77,8 @@ pub struct Started {
     pub query: QueryRef,
     /// When.
     pub timestamp: Option<UnixMillis>,
+    /// Its checkpoint, where the source tells: drivers' logs do, event logs do not.
+    pub checkpoint: Option<String>,
 }
 
 /// A query ended.
@@ -110,7 +114,7 @@ pub enum Rows {
     /// Not counted: `rocksdb.trackTotalNumberOfRows` is off, so that 0 is reported although rows
     /// are written. Never to be shown as empty.
     Untracked,
-    /// The source does not say.
+    /// The source does not say, or says 0 of a batch that may have left rows or not.
     Unknown,
 }
 
@@ -359,6 +363,42 @@ pub struct RepartitionNote {
     pub batch: Option<BatchId>,
     /// When the line was written.
     pub timestamp: Option<UnixMillis>,
-    /// How long it took in milliseconds; `None` when it has begun only.
-    pub duration_ms: Option<u64>,
+    /// How far it is.
+    pub stage: RepartitionStage,
+}
+
+/// How far an offline repartition is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RepartitionStage {
+    /// It was asked for.
+    Begun,
+    /// Its batch is in the offset log: from here on only the same count can be tried again.
+    Planned,
+    /// It is done.
+    Done {
+        /// How long it took, in milliseconds.
+        duration_ms: Option<u64>,
+    },
+    /// It was refused, or it broke off.
+    Failed {
+        /// The exception with its stack trace.
+        exception: Option<String>,
+        /// The error class that stands in brackets in the exception's text, the deepest useful one.
+        class_in_text: Option<String>,
+    },
+}
+
+/// A conf that a restarted query asked for and did not get: the checkpoint's value was kept.
+/// Spark says so with a WARN line in the driver's log only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfRestored {
+    /// The conf, as the log names it: `spark.sql.shuffle.partitions`, on Spark 4.2 and later
+    /// `spark.sql.streaming.internal.stateStore.partitions` for the same.
+    pub key: String,
+    /// What the session asked for.
+    pub asked: String,
+    /// What the checkpoint has.
+    pub kept: String,
+    /// When the line was written.
+    pub timestamp: Option<UnixMillis>,
 }

@@ -11,10 +11,25 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+mod driver_log;
+pub mod error_class;
 pub mod event;
+pub mod event_log;
+mod fields;
+pub mod follow;
+pub mod listener;
+pub mod number;
+mod objects;
+pub mod pieces;
+pub mod progress;
+pub mod seams;
+pub mod source;
+pub mod stream;
+pub mod text;
 
 pub use event::{
-    Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
-    PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, Rows,
-    SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+    ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
+    PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, RepartitionStage,
+    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
 };
+pub use listener::listener_event;

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub(crate) mod event_logs;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

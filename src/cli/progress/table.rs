@@ -1,0 +1,338 @@
+//! Events as lines for people: a row per microbatch, a sentence for everything else.
+//!
+//! ```text
+//! ledger_agg  11111111-2222-4333-8444-555555555501  run 8a378dd9
+//!     time    batch     rows in    state rows  batch time    rows/s  watermark lag
+//! 2026-11-30 UTC
+//! 16:07:23        8           0           443      910 ms       0.0           15 m
+//! 16:07:31  -- restarted: run 67ade62f --
+//! ```
+//! Widths are fixed, since what is still to come cannot be measured.
+
+use super::super::look::{Look, Role};
+use super::super::number::{count, duration};
+use super::super::text::{clean, width, wrap};
+use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
+use crate::units::UnixMillis;
+
+/// The columns and their cells.
+const COLUMNS: [(&str, usize); 7] = [
+    ("time", 8),
+    ("batch", 7),
+    ("rows in", 10),
+    ("state rows", 12),
+    ("batch time", 10),
+    ("rows/s", 8),
+    ("watermark lag", 13),
+];
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// Cells before a sentence: the time and the gap.
+const INDENT: usize = 10;
+/// Letters of a run id that tell it from others at a glance.
+const SHORT_ID: usize = 8;
+/// Letters of an exception; the rest is in the JSON.
+const GIST: usize = 400;
+
+/// Makes lines; knows which query and day the ones before were about.
+#[derive(Debug)]
+pub(super) struct TableLines {
+    look: Look,
+    /// Whether sources are told: where there are several.
+    with_source: bool,
+    heading: Option<Heading>,
+    day: Option<String>,
+    /// Whether the latest line said that the query waits.
+    idle: bool,
+}
+
+/// What a block of lines is about.
+#[derive(Debug, PartialEq, Eq)]
+struct Heading {
+    query: Option<String>,
+    source: Option<String>,
+}
+
+impl TableLines {
+    /// A table that has just begun.
+    pub(super) fn new(look: Look, with_source: bool) -> Self {
+        Self { look, with_source, heading: None, day: None, idle: false }
+    }
+
+    /// The text of a line, with what has to be said before it.
+    pub(super) fn lines(&mut self, line: &ProgressLine) -> String {
+        let was_idle = std::mem::replace(&mut self.idle, line.kind == LineKind::Idle);
+        let same = !self.is_news(line);
+        if was_idle && self.idle && same {
+            return String::new();
+        }
+        let mut lines = Vec::new();
+        if !same {
+            self.head(line, &mut lines);
+        }
+        if let Some(day) = line.timestamp.and_then(day)
+            && self.day.as_ref() != Some(&day)
+        {
+            lines.push(self.look.paint(Role::Muted, &format!("{day} UTC")));
+            self.day = Some(day);
+        }
+        let time = line.timestamp.and_then(time_of_day).unwrap_or_default();
+        if line.kind == LineKind::Progress {
+            lines.push(self.row(&cells(line, time)));
+        } else {
+            let (role, sentence) = sentence(line);
+            self.sentence(&time, role, &sentence, &mut lines);
+        }
+        lines.iter().flat_map(|line| [self.look.charset.encode(line), "\n".into()]).collect()
+    }
+
+    /// Whether a line is about another query or source than the ones before.
+    fn is_news(&self, line: &ProgressLine) -> bool {
+        let Some(heading) = &self.heading else { return true };
+        let query = query(line);
+        let source = self.with_source.then_some(line.source.as_str());
+        (query.is_some() && query != heading.query.as_deref())
+            || source != heading.source.as_deref()
+    }
+
+    fn head(&mut self, line: &ProgressLine, lines: &mut Vec<String>) {
+        if self.heading.is_some() {
+            lines.push(String::new());
+        }
+        let mut parts: Vec<String> = [&line.name, &line.query_id]
+            .into_iter()
+            .filter_map(|part| part.as_deref().map(|part| clean(part).into_owned()))
+            .collect();
+        parts.extend(line.run_id.as_deref().map(|run| format!("run {}", short(run))));
+        if self.with_source {
+            parts.push(format!("({})", clean(&line.source)));
+        }
+        if !parts.is_empty() {
+            lines.push(self.look.paint(Role::Title, &parts.join("  ")));
+        }
+        let titles = COLUMNS.map(|(title, _)| title.to_owned());
+        lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+        let source = self.with_source.then(|| line.source.clone());
+        self.heading = Some(Heading { query: query(line).map(str::to_owned), source });
+    }
+
+    /// Cells at the right side of their columns, as many as fit.
+    fn row(&self, cells: &[String; COLUMNS.len()]) -> String {
+        let mut row = String::new();
+        let mut used = 0;
+        for (cell, (_, cells)) in cells.iter().zip(COLUMNS) {
+            used += cells + if used == 0 { 0 } else { GAP };
+            if used > self.look.columns {
+                break;
+            }
+            // A number that is longer than its column takes from the gap before it.
+            let padding = used.saturating_sub(width(&row) + width(cell));
+            row.push_str(&" ".repeat(padding.max(usize::from(!row.is_empty()))));
+            row.push_str(cell);
+        }
+        row
+    }
+
+    fn sentence(&self, time: &str, role: Role, sentence: &str, lines: &mut Vec<String>) {
+        let room = self.look.columns.saturating_sub(INDENT);
+        for (index, part) in wrap(&clean(sentence), room).iter().enumerate() {
+            let before = if index == 0 { time } else { "" };
+            lines.push(format!("{before:<INDENT$}{}", self.look.paint(role, part)));
+        }
+    }
+}
+
+/// Which query a line is about.
+fn query(line: &ProgressLine) -> Option<&str> {
+    line.query_id.as_deref().or(line.run_id.as_deref()).or(line.name.as_deref())
+}
+
+fn short(id: &str) -> String {
+    clean(id).chars().take(SHORT_ID).collect()
+}
+
+fn day(moment: UnixMillis) -> Option<String> {
+    moment.iso()?.get(..10).map(str::to_owned)
+}
+
+fn time_of_day(moment: UnixMillis) -> Option<String> {
+    moment.iso()?.get(11..19).map(str::to_owned)
+}
+
+fn cells(line: &ProgressLine, time: String) -> [String; COLUMNS.len()] {
+    let dash = || "-".to_owned();
+    [
+        time,
+        line.batch_id.map_or_else(dash, |batch| batch.to_string()),
+        line.rows_in.map_or_else(dash, count),
+        state_rows(line),
+        line.batch_duration_ms.map_or_else(dash, took),
+        line.processed_rate.map_or_else(dash, rate),
+        watermark_lag(line),
+    ]
+}
+
+fn state_rows(line: &ProgressLine) -> String {
+    match line.state_rows() {
+        Some(rows) => count(rows),
+        None if line.operators.is_empty() => "-".to_owned(),
+        None => "not known".to_owned(),
+    }
+}
+
+fn watermark_lag(line: &ProgressLine) -> String {
+    match (line.watermark_lag_ms(), line.watermark) {
+        (Some(lag), _) => duration(lag),
+        (None, Some(UnixMillis(0))) => "not set".to_owned(),
+        (None, _) => "-".to_owned(),
+    }
+}
+
+/// `922 ms`, `41.9 s`, `1 m 2 s`, `2 h 5 m`.
+fn took(millis: u64) -> String {
+    match millis {
+        0..1000 => format!("{millis} ms"),
+        1000..59_950 => {
+            let tenths = (millis + 50) / 100;
+            format!("{}.{} s", tenths / 10, tenths % 10)
+        }
+        59_950..3_600_000 => {
+            let seconds = (millis + 500) / 1000;
+            format!("{} m {} s", seconds / 60, seconds % 60)
+        }
+        _ => duration(millis),
+    }
+}
+
+/// Rows per second: `97.0`, `2,977`.
+fn rate(rows: f64) -> String {
+    if rows.abs() < 999.95 {
+        return format!("{rows:.1}");
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and a rate is not negative"
+    )]
+    count(rows.round() as u64)
+}
+
+/// What a line other than a microbatch says.
+fn sentence(line: &ProgressLine) -> (Role, String) {
+    let text = || line.text.clone().unwrap_or_default();
+    match line.kind {
+        LineKind::Started => {
+            let checkpoint = line.checkpoint.as_deref().map(|path| format!("; checkpoint {path}"));
+            (Role::Info, format!("started{}", checkpoint.unwrap_or_default()))
+        }
+        LineKind::Idle => (Role::Muted, "waits for data".to_owned()),
+        LineKind::Terminated => match &line.exception {
+            None => (Role::Info, "stopped".to_owned()),
+            Some(exception) => {
+                let gist = gist(exception, line.error_class.as_deref());
+                (Role::Error, format!("failed: {gist}"))
+            }
+        },
+        LineKind::Restart => {
+            let run = line.run_id.as_deref().map(short).unwrap_or_default();
+            (Role::Title, format!("-- restarted: run {run} --"))
+        }
+        LineKind::Gap => (Role::Warning, text()),
+        LineKind::Repartition => match &line.repartition {
+            Some(RepartitionLine { stage: RepartitionWord::Seen, .. }) | None => {
+                (Role::Info, text())
+            }
+            Some(repartition) => repartition_sentence(line, repartition),
+        },
+        LineKind::ConfRestored => {
+            let conf = line.conf.as_ref();
+            let sentence = conf
+                .map(|conf| format!("{}: {} asked for, {} kept", conf.key, conf.asked, conf.kept));
+            (Role::Warning, sentence.unwrap_or_default())
+        }
+        LineKind::Environment => {
+            let environment = line.environment.as_ref();
+            let part = |part: Option<&String>| part.map_or("unknown", String::as_str).to_owned();
+            let version = part(environment.and_then(|one| one.spark_version.as_ref()));
+            let application = part(environment.and_then(|one| one.application.as_ref()));
+            (Role::Muted, format!("Spark {version}, application {application}"))
+        }
+        LineKind::PartitionLoad => {
+            let partitions = line.partition_load.len();
+            let batch =
+                line.batch_id.map_or_else(String::new, |batch| format!(" of batch {batch}"));
+            (Role::Muted, format!("tasks of {partitions} partitions{batch}"))
+        }
+        LineKind::Interrupted => (Role::Warning, format!("{} {}", line.source, text())),
+        LineKind::Unreadable => {
+            let place = line.source_line.map_or_else(String::new, |line| format!(":{line}"));
+            (Role::Warning, format!("{}{place} not read: {}", line.source, text()))
+        }
+    }
+}
+
+fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (Role, String) {
+    let to = repartition.to.map_or_else(|| "?".to_owned(), count);
+    let batch = line.batch_id.map_or_else(String::new, |batch| format!(" is batch {batch}"));
+    let checkpoint = line.checkpoint.as_deref().unwrap_or("?");
+    let what = format!("repartition of {checkpoint} to {to}");
+    match repartition.stage {
+        RepartitionWord::Failed => {
+            let gist = line
+                .exception
+                .as_deref()
+                .map(|exception| format!(": {}", gist(exception, line.error_class.as_deref())));
+            (Role::Error, format!("{what} failed{}", gist.unwrap_or_default()))
+        }
+        RepartitionWord::Done => {
+            let took = repartition.duration_ms.map(|millis| format!(" after {}", took(millis)));
+            (Role::Info, format!("{what}{batch}, done{}", took.unwrap_or_default()))
+        }
+        RepartitionWord::Planned => (Role::Info, format!("{what}{batch}")),
+        RepartitionWord::Begun | RepartitionWord::Seen => (Role::Info, format!("{what} begun")),
+    }
+}
+
+/// The line of an exception that says most: with its class, else the innermost cause, else the
+/// first.
+fn gist(exception: &str, class: Option<&str>) -> String {
+    let bracketed = class.and_then(|class| {
+        let at = exception.rfind(&format!("[{class}]"))?;
+        exception.get(at..)?.lines().next().map(str::to_owned)
+    });
+    let cause = || exception.lines().rev().find_map(|line| line.strip_prefix("Caused by: "));
+    let first = || exception.lines().next().unwrap_or_default();
+    let line = bracketed.unwrap_or_else(|| {
+        let line = cause().unwrap_or_else(first);
+        class.map_or_else(|| line.to_owned(), |class| format!("[{class}] {line}"))
+    });
+    match line.char_indices().nth(GIST) {
+        Some((at, _)) => format!("{} ...", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_one_or_two_units() {
+        let times = [0, 922, 41_880, 59_949, 59_950, 61_874, 3_599_000, 7_500_000];
+        assert_eq!(
+            times.map(took),
+            ["0 ms", "922 ms", "41.9 s", "59.9 s", "1 m 0 s", "1 m 2 s", "59 m 59 s", "2 h 5 m"]
+        );
+        assert_eq!([0.0, 97.04, 999.9, 2977.4].map(rate), ["0.0", "97.0", "999.9", "2,977"]);
+    }
+
+    #[test]
+    fn the_gist_is_the_line_with_the_class() {
+        let exception = "x.E: Exception thrown in awaitResult: \n\tat a.B\n\
+                         Caused by: x.F: [A_B] commit failed\nmore\nCaused by: x.G: deep";
+        assert_eq!(gist(exception, Some("A_B")), "[A_B] commit failed");
+        assert_eq!(gist(exception, None), "x.G: deep");
+        assert_eq!(gist("x.E: no", Some("OUTER_CLASS")), "[OUTER_CLASS] x.E: no");
+        assert_eq!(gist(&"x".repeat(1000), None).len(), GIST + 4);
+    }
+}

@@ -1,0 +1,246 @@
+//! A driver's log: its entries of interest into events.
+//!
+//! An entry is a line with a head and the lines without one that follow it: a stack trace. The
+//! end of a query that failed is told by such an entry, so it is known only when the next entry
+//! begins; [`DriverLog::settle`] says that none will. Progress objects within the log are not
+//! seen here: [`super::pieces`] takes them out. Must not know files.
+
+mod line;
+mod message;
+pub(super) mod structured;
+
+use std::sync::Arc;
+
+use self::line::Line;
+use self::message::{Message, Step};
+use self::structured::Entry;
+use super::error_class;
+use super::event::{ConfRestored, EventKind, QueryRef, RepartitionNote, RepartitionStage, Started};
+use super::listener;
+use super::progress;
+use crate::units::UnixMillis;
+
+/// Of an exception no more than this is kept, in bytes.
+const LONGEST_EXCEPTION: usize = 256 << 10;
+/// Stands for the exception that a log does not have.
+const NO_EXCEPTION: &str = "terminated with error";
+
+/// A log in reading.
+#[derive(Debug, Default)]
+pub(super) struct DriverLog {
+    /// The exception at hand.
+    gathering: Option<Gathering>,
+    /// Whether an entry has come: exceptions before it belong to none.
+    headed: bool,
+    /// The offline repartition under way: its checkpoint and count.
+    repartition: Option<(String, u32)>,
+    /// The run whose failure was told last: programs print it again.
+    failed: Option<Arc<str>>,
+}
+
+/// An event and the line on which it begins.
+pub(super) type Found = (u64, EventKind);
+
+/// An exception whose lines are still coming.
+#[derive(Debug)]
+struct Gathering {
+    line: u64,
+    timestamp: Option<UnixMillis>,
+    of: Failure,
+    text: String,
+}
+
+/// What an exception ended.
+#[derive(Debug)]
+enum Failure {
+    Query(QueryRef),
+    Repartition { checkpoint: String, partitions: u32 },
+}
+
+impl DriverLog {
+    /// Takes a line.
+    pub(super) fn line(&mut self, line: u64, text: &str, found: &mut Vec<Found>) {
+        if is_progress_bar(text) {
+            return;
+        }
+        match Line::of(text) {
+            Some(head) => {
+                let Line { timestamp, rest } = head;
+                let entry = Entry { timestamp, message: rest.to_owned(), exception: None };
+                self.entry(line, entry, found);
+            }
+            None => self.without_head(line, text, found),
+        }
+    }
+
+    /// Takes an entry that is complete, or whose exception follows.
+    pub(super) fn entry(&mut self, line: u64, entry: Entry, found: &mut Vec<Found>) {
+        self.settle(found);
+        self.headed = true;
+        let Entry { timestamp, message, exception } = entry;
+        if let Some(progress) = progress_within(&message) {
+            found.push((line, progress));
+            return;
+        }
+        let Some(said) = Message::of(&message) else { return };
+        let complete = exception.is_some();
+        let text = exception.unwrap_or_default();
+        match said {
+            Message::Failed(query) => {
+                let of = Failure::Query(query);
+                self.gathering = Some(Gathering { line, timestamp, of, text });
+            }
+            Message::StreamFailed(query) => {
+                let of = Failure::Query(query);
+                self.gathering = Some(Gathering { line, timestamp, of, text: message });
+            }
+            Message::Repartition { checkpoint, partitions, step: Step::Failed } => {
+                let of = Failure::Repartition { checkpoint: checkpoint.to_owned(), partitions };
+                self.gathering = Some(Gathering { line, timestamp, of, text });
+            }
+            said => found.extend(self.told(timestamp, said).map(|kind| (line, kind))),
+        }
+        if complete {
+            self.settle(found);
+        }
+    }
+
+    /// No more lines belong to the entry at hand.
+    pub(super) fn settle(&mut self, found: &mut Vec<Found>) {
+        let Some(Gathering { line, timestamp, of, text }) = self.gathering.take() else { return };
+        match of {
+            Failure::Query(query) => {
+                if query.run.is_some() && self.failed == query.run {
+                    return;
+                }
+                self.failed.clone_from(&query.run);
+                let text = if text.is_empty() { NO_EXCEPTION.to_owned() } else { text };
+                let mut ended = listener::ended(query, Some(text));
+                ended.timestamp = timestamp;
+                found.push((line, EventKind::Terminated(ended)));
+            }
+            Failure::Repartition { checkpoint, partitions } => {
+                self.repartition = None;
+                let class_in_text = error_class::in_text(&text).map(str::to_owned);
+                let exception = Some(text).filter(|text| !text.is_empty());
+                found.push((
+                    line,
+                    EventKind::Repartition(RepartitionNote {
+                        checkpoint: Some(checkpoint),
+                        partitions,
+                        batch: None,
+                        timestamp,
+                        stage: RepartitionStage::Failed { exception, class_in_text },
+                    }),
+                ));
+            }
+        }
+    }
+
+    /// The event of a message that needs no further lines.
+    fn told(&mut self, timestamp: Option<UnixMillis>, said: Message<'_>) -> Option<EventKind> {
+        Some(match said {
+            Message::Starting { query, checkpoint } => EventKind::Started(Started {
+                query,
+                timestamp,
+                checkpoint: Some(checkpoint.to_owned()),
+            }),
+            Message::Stopped(query) => {
+                let mut ended = listener::ended(query, None);
+                ended.timestamp = timestamp;
+                EventKind::Terminated(ended)
+            }
+            Message::Idle => EventKind::Idle { query: QueryRef::default(), timestamp },
+            Message::ConfRestored { key, asked, kept } => EventKind::ConfRestored(ConfRestored {
+                key: key.to_owned(),
+                asked: asked.to_owned(),
+                kept: kept.to_owned(),
+                timestamp,
+            }),
+            Message::Repartition { checkpoint, partitions, step } => {
+                let checkpoint = checkpoint.to_owned();
+                let (batch, stage) = match step {
+                    Step::Done { batch, duration_ms } => {
+                        self.repartition = None;
+                        (batch, RepartitionStage::Done { duration_ms })
+                    }
+                    Step::Begun | Step::Failed => {
+                        self.repartition = Some((checkpoint.clone(), partitions));
+                        (None, RepartitionStage::Begun)
+                    }
+                };
+                let checkpoint = Some(checkpoint);
+                let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
+                EventKind::Repartition(note)
+            }
+            Message::RepartitionPlanned(batch) => {
+                let (checkpoint, partitions) = self.repartition.clone()?;
+                EventKind::Repartition(RepartitionNote {
+                    checkpoint: Some(checkpoint),
+                    partitions,
+                    batch: Some(batch),
+                    timestamp,
+                    stage: RepartitionStage::Planned,
+                })
+            }
+            Message::Failed(_) | Message::StreamFailed(_) => return None,
+        })
+    }
+
+    /// A line that belongs to the entry before it, or to none.
+    fn without_head(&mut self, line: u64, text: &str, found: &mut Vec<Found>) {
+        if let Some(Message::StreamFailed(query)) = Message::of(text) {
+            self.settle(found);
+            let (timestamp, text) = (None, text.to_owned());
+            let of = Failure::Query(query);
+            self.gathering = Some(Gathering { line, timestamp, of, text });
+        } else if let Some(gathering) = &mut self.gathering {
+            gathering.add(text);
+        } else if !self.headed && is_exception(text) {
+            let (timestamp, text) = (None, text.to_owned());
+            let of = Failure::Query(QueryRef::default());
+            self.gathering = Some(Gathering { line, timestamp, of, text });
+        }
+    }
+}
+
+impl Gathering {
+    fn add(&mut self, line: &str) {
+        if self.text.len() + line.len() < LONGEST_EXCEPTION {
+            if !self.text.is_empty() {
+                self.text.push('\n');
+            }
+            self.text.push_str(line);
+        }
+    }
+}
+
+/// The progress object that a message has within itself, where messages are texts of JSON.
+fn progress_within(message: &str) -> Option<EventKind> {
+    let (_, object) = message.split_once(message::PROGRESS)?;
+    match serde_json::from_str(object) {
+        Ok(object) => Some(EventKind::Progress(Box::new(progress::parse(object)))),
+        // The text that stands before an object of its own.
+        Err(_) if object.trim().is_empty() => None,
+        Err(error) => {
+            Some(EventKind::Unreadable(format!("the progress in a message is not JSON: {error}")))
+        }
+    }
+}
+
+/// Spark's console progress, which is written over and over into the same line.
+fn is_progress_bar(text: &str) -> bool {
+    text.trim_start().starts_with("[Stage ")
+}
+
+/// Whether a line begins an exception: `org.x.SomeException: …`, or a class in brackets.
+fn is_exception(text: &str) -> bool {
+    let (name, _) = text.split_once(':').unwrap_or((text, ""));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '$' | '_');
+    let is_named = name.contains('.') && name.chars().all(plain);
+    let is_thrown = name.ends_with("Exception") || name.ends_with("Error");
+    (is_named && is_thrown) || (text.starts_with('[') && error_class::in_text(text).is_some())
+}
+
+#[cfg(test)]
+mod tests;
