@@ -13,7 +13,7 @@ use super::page::Page;
 use super::surroundings::Surroundings;
 use super::table::{Align, Cell, Table};
 use crate::figures::{bytes, plural, span};
-use crate::memory::{Memory, MemoryError, Record, Sample};
+use crate::memory::{Memory, MemoryError, Sample};
 use crate::reader::{Depth, Request};
 use crate::report::HistoryReport;
 use crate::task::Cancel;

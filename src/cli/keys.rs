@@ -156,8 +156,8 @@ fn headline(report: &KeysReport, reveal: Reveal, look: Look) -> String {
     }
     let words = words(&first.key, reveal, look);
     let of_its_own = match (first.share_of_partition, first.partitions.as_slice()) {
-        (Some(share), [partition]) if report.partition.is_none() => {
-            format!(" and {} of partition {partition}", share(share))
+        (Some(part), [partition]) if report.partition.is_none() => {
+            format!(" and {} of partition {partition}", share(part))
         }
         _ => String::new(),
     };

@@ -3,7 +3,7 @@
 use super::look::{Look, Role};
 use super::text;
 use crate::diagnosis::{Finding, Severity};
-use crate::figures::{count, plural};
+use crate::figures::plural;
 
 /// Cells of a label and the gap behind it.
 const LABEL: usize = 11;

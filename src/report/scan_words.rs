@@ -120,7 +120,8 @@ pub(crate) fn title<'a>(roots: &[String], one: &'a ScannedCheckpoint) -> &'a str
     one.name.as_deref().unwrap_or_else(|| below(roots, &one.path))
 }
 
-fn below<'a>(roots: &[String], path: &'a str) -> &'a str {
+/// A path below the root where there is only one, which is named elsewhere.
+pub(crate) fn below<'a>(roots: &[String], path: &'a str) -> &'a str {
     let below = match roots {
         [root] => path.strip_prefix(root.trim_end_matches('/')),
         _ => None,

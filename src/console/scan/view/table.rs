@@ -220,7 +220,7 @@ pub(super) fn standing(one: &ScannedCheckpoint) -> Role {
 fn lost_columns(model: &Model, lost: &[&Unreadable]) -> Vec<Column<Id>> {
     let widest =
         |text: &dyn Fn(&Unreadable) -> usize| lost.iter().map(|one| text(one)).max().unwrap_or(0);
-    let path = widest(&|one| width(&sanitise(scan_words::title(&model.roots, one))));
+    let path = widest(&|one| width(&sanitise(scan_words::below(&model.roots, &one.path))));
     let reason = widest(&|one| width(&sanitise(&one.reason)));
     vec![
         Column::words(Id::Path, "path", path.max(4), PATH, 255),
@@ -238,7 +238,7 @@ fn lost_cell(
 ) -> (String, Role) {
     match id {
         Id::Path => {
-            let path = sanitise(scan_words::title(&model.roots, one)).into_owned();
+            let path = sanitise(scan_words::below(&model.roots, &one.path)).into_owned();
             (cut_middle(&path, room, symbols.ellipsis), Role::Strong)
         }
         Id::Kind => (kind(one.kind).to_owned(), Role::Muted),
