@@ -7,11 +7,13 @@
 mod operators;
 mod sources;
 
+pub(super) use operators::rows as state_rows;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{EventTime, Progress, QueryRef, Watermark};
+use super::event::{EventTime, Progress, QueryRef, Teller, Watermark};
 use super::fields::Fields;
 use super::number;
 use crate::units::{BatchId, UnixMillis};
@@ -28,6 +30,7 @@ pub fn parse(object: Map<String, Value>) -> Progress {
         .or_else(|| phases.iter().find(|(name, _)| name == "triggerExecution").map(|(_, ms)| *ms));
     let (event_time, watermark) = event_time(&mut fields);
     Progress {
+        told_by: Teller::Query,
         query,
         batch,
         timestamp,
