@@ -41,26 +41,29 @@ fn read_with(target: &Path, options: Options) -> Vec<Event> {
 
 /// Events without the places where they stood, and without the notes about the log itself.
 fn told(events: &[Event]) -> Vec<&EventKind> {
-    let is_told = |kind: &&EventKind| {
-        !matches!(kind, EventKind::Interrupted(_) | EventKind::Unreadable(_))
-    };
+    let is_told =
+        |kind: &&EventKind| !matches!(kind, EventKind::Interrupted(_) | EventKind::Unreadable(_));
     events.iter().map(|event| &event.kind).filter(is_told).collect()
 }
 
 fn notes(events: &[Event]) -> Vec<&str> {
-    let note = |event| match &event.kind {
-        EventKind::Interrupted(text) | EventKind::Unreadable(text) => Some(text.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(|event: &Event| note(event)).collect()
+    fn note(event: &Event) -> Option<&str> {
+        match &event.kind {
+            EventKind::Interrupted(text) | EventKind::Unreadable(text) => Some(text.as_str()),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(note).collect()
 }
 
 fn progress(events: &[Event]) -> Vec<&Progress> {
-    let progress = |event| match &event.kind {
-        EventKind::Progress(progress) => Some(&**progress),
-        _ => None,
-    };
-    events.iter().filter_map(|event: &Event| progress(event)).collect()
+    fn progress(event: &Event) -> Option<&Progress> {
+        match &event.kind {
+            EventKind::Progress(progress) => Some(&**progress),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(progress).collect()
 }
 
 /// The events of one run of a query.
@@ -145,8 +148,7 @@ fn every_batch_is_told_as_spark_told_it() {
             assert_eq!(phases, expected_phases, "{what}");
             let time = told.timestamp.unwrap().iso().unwrap();
             assert_eq!(Some(time.as_str()), expected["timestamp"].as_str(), "{what}");
-            for (operator, expected) in
-                told.operators.iter().zip(list(&expected["stateOperators"]))
+            for (operator, expected) in told.operators.iter().zip(list(&expected["stateOperators"]))
             {
                 assert_eq!(operator.name.as_deref(), expected["operatorName"].as_str(), "{what}");
                 if query["rows_tracked"] == true {
@@ -247,7 +249,8 @@ type Task<'a> = (u64, &'a str, &'a str, [Option<u64>; 6]);
 
 fn of_interface(task: &Value) -> Task<'_> {
     let number = |name: &str| task[name].as_u64();
-    let measures = ["duration_ms", "records_read", "bytes_read", "fetch_wait_ms", "gc_ms", "spilled"];
+    let measures =
+        ["duration_ms", "records_read", "bytes_read", "fetch_wait_ms", "gc_ms", "spilled"];
     (
         number("partition").unwrap(),
         task["executor"].as_str().unwrap(),
@@ -300,7 +303,11 @@ fn operators_that_share_a_stage_are_told_apart() {
             .map(|load| (load.operator.unwrap().0, load.operator_name.as_deref().unwrap()))
             .collect();
         let names: Vec<(u32, &str)> = names.into_iter().collect();
-        let tws = if what.starts_with("all-4.0") { "TransformWithStateInPandas" } else { "TransformWithStateInPySpark" };
+        let tws = if what.starts_with("all-4.0") {
+            "TransformWithStateInPandas"
+        } else {
+            "TransformWithStateInPySpark"
+        };
         let expected: &[(u32, &str)] = match query["name"].as_str().unwrap() {
             "chained" | "together" => &[(0, "StateStoreSave"), (1, "StreamingDeduplicate")],
             "join" => &[(0, "StreamingSymmetricHashJoin")],
@@ -323,7 +330,11 @@ fn the_environment_has_version_application_and_confs_but_no_secrets() {
         assert_eq!(environment.spark_version.as_deref(), recording.truth["spark_version"].as_str());
         assert_eq!(environment.application.as_deref(), recording.truth["application"].as_str());
         let conf = |name: &str| {
-            environment.confs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+            environment
+                .confs
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
         };
         assert_eq!(conf("spark.master"), Some("local[2,2]"));
         assert_eq!(conf("spark.statetop.test.password"), None);
@@ -474,10 +485,16 @@ fn only_what_is_newer_is_given_when_that_is_asked_for() {
         })
         .collect();
     let since = ends[ends.len() / 2];
-    for form in unpacked.forms().into_iter().filter(|form| form.name == "rolling-zstd" || form.name == "single-none") {
+    for form in unpacked
+        .forms()
+        .into_iter()
+        .filter(|form| form.name == "rolling-zstd" || form.name == "single-none")
+    {
         let newer = read_with(&form.log, Options { since: Some(since), ..Options::default() });
-        let loads: Vec<&EventKind> =
-            told(&newer).into_iter().filter(|kind| matches!(kind, EventKind::PartitionLoad(_))).collect();
+        let loads: Vec<&EventKind> = told(&newer)
+            .into_iter()
+            .filter(|kind| matches!(kind, EventKind::PartitionLoad(_)))
+            .collect();
         let expected: Vec<&EventKind> = told(&whole)
             .into_iter()
             .filter(|kind| matches!(kind, EventKind::PartitionLoad(load) if load.timestamp >= Some(since)))

@@ -137,7 +137,11 @@ fn pieces_of_any_size_give_the_whole() {
         snappy_stream(&text),
         lzf_stream(&text),
         zstd::encode_all(text.as_slice(), 1).unwrap(),
-        [zstd::encode_all(&text[..70_000], 1).unwrap(), zstd::encode_all(&text[70_000..], 1).unwrap()].concat(),
+        [
+            zstd::encode_all(&text[..70_000], 1).unwrap(),
+            zstd::encode_all(&text[70_000..], 1).unwrap(),
+        ]
+        .concat(),
         text.clone(),
     ] {
         for size in [1, 7, 4096, 1 << 20] {

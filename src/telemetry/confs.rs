@@ -3,15 +3,24 @@
 /// Words in the name of a conf, or in its value, that make it a secret. Spark replaces most of
 /// such values itself (`spark.redaction.regex`); what it lets through is left out here.
 const SECRET: [&str; 12] = [
-    "secret", "password", "passwd", "passphrase", "token", "credential", "access.key",
-    "accesskey", "account.key", "private", "signature", "redacted",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "credential",
+    "access.key",
+    "accesskey",
+    "account.key",
+    "private",
+    "signature",
+    "redacted",
 ];
 
 /// Those of Spark (`spark.*`), without what looks secret.
 pub(super) fn shown(confs: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let shown = |(name, value): &(String, String)| {
-        name.starts_with("spark.") && !is_secret(name, value)
-    };
+    let shown =
+        |(name, value): &(String, String)| name.starts_with("spark.") && !is_secret(name, value);
     confs.into_iter().filter(shown).collect()
 }
 

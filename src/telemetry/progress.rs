@@ -9,11 +9,12 @@ mod sources;
 
 pub(super) use operators::rows as state_rows;
 
+use std::iter::Sum;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{EventTime, Progress, QueryRef, Teller, Watermark};
+use super::event::{EventTime, Progress, QueryRef, SourceProgress, Teller, Watermark};
 use super::fields::Fields;
 use super::number;
 use crate::units::{BatchId, UnixMillis};
@@ -29,6 +30,17 @@ pub fn parse(object: Map<String, Value>) -> Progress {
         .read("batchDuration", number::count)
         .or_else(|| phases.iter().find(|(name, _)| name == "triggerExecution").map(|(_, ms)| *ms));
     let (event_time, watermark) = event_time(&mut fields);
+    let sources: Vec<SourceProgress> =
+        fields.objects("sources").into_iter().map(sources::parse).collect();
+    // Event logs have these for each source only; Spark's own totals are the sums of them.
+    let total = |of: fn(&SourceProgress) -> Option<u64>| sum(sources.iter().map(of));
+    let rate = |of: fn(&SourceProgress) -> Option<f64>| sum(sources.iter().map(of));
+    let rows_in = fields.read("numInputRows", number::count).or_else(|| total(|one| one.rows_in));
+    let input_rate =
+        fields.read("inputRowsPerSecond", number::real).or_else(|| rate(|one| one.input_rate));
+    let processed_rate = fields
+        .read("processedRowsPerSecond", number::real)
+        .or_else(|| rate(|one| one.processed_rate));
     Progress {
         told_by: Teller::Query,
         query,
@@ -36,16 +48,21 @@ pub fn parse(object: Map<String, Value>) -> Progress {
         timestamp,
         duration_ms,
         phases,
-        rows_in: fields.read("numInputRows", number::count),
-        input_rate: fields.read("inputRowsPerSecond", number::real),
-        processed_rate: fields.read("processedRowsPerSecond", number::real),
+        rows_in,
+        input_rate,
+        processed_rate,
         event_time,
         watermark,
         operators: fields.objects("stateOperators").into_iter().map(operators::parse).collect(),
-        sources: fields.objects("sources").into_iter().map(sources::parse).collect(),
+        sources,
         sink: fields.object("sink").map(sources::sink),
         other: fields.rest(),
     }
+}
+
+/// The sum of what all sources tell; `None` where one does not, or there are none.
+fn sum<T: Sum>(parts: impl ExactSizeIterator<Item = Option<T>>) -> Option<T> {
+    if parts.len() == 0 { None } else { parts.sum() }
 }
 
 /// Which query an object with `id`, `runId` and `name` is about.

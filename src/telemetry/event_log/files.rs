@@ -171,7 +171,11 @@ mod tests {
     #[test]
     fn a_compact_file_stands_for_all_before_it() {
         let names = [
-            "events_1_a", "events_2_a", "events_2_a.compact", "events_3_a", "events_3_a.compact",
+            "events_1_a",
+            "events_2_a",
+            "events_2_a.compact",
+            "events_3_a",
+            "events_3_a.compact",
             "events_4_a",
         ];
         assert_eq!(indices(&names), [(3, true), (4, false)]);

@@ -218,7 +218,11 @@ impl Joiner {
 
     /// The microbatch that a job with these properties runs for.
     fn batch(&mut self, properties: &Properties<'_>) -> Batch {
-        let name = properties.description.as_deref().and_then(description::parse).and_then(|told| told.name);
+        let name = properties
+            .description
+            .as_deref()
+            .and_then(description::parse)
+            .and_then(|told| told.name);
         let query = QueryRef {
             id: properties.query.as_deref().map(|id| self.shared(id)),
             run: properties.group.as_deref().map(|run| self.shared(run)),

@@ -243,11 +243,9 @@ mod tests {
     fn events_are_told_by_their_names_whatever_the_package_and_the_spacing() {
         let query = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent";
         let line = format!(r#"{{"Event":"{query}","progress":{{}}}}"#);
-        assert_eq!(
-            head(line.as_bytes()),
-            Head::Wanted(Kind::Query, query, br#","progress":{}}"#)
-        );
-        let spaced = br#" { "Event" : "SparkListenerTaskEnd", "Stage ID": 3, "Stage Attempt ID": 0"#;
+        assert_eq!(head(line.as_bytes()), Head::Wanted(Kind::Query, query, br#","progress":{}}"#));
+        let spaced =
+            br#" { "Event" : "SparkListenerTaskEnd", "Stage ID": 3, "Stage Attempt ID": 0"#;
         let Head::Wanted(Kind::TaskEnd, _, rest) = head(spaced) else { panic!() };
         assert_eq!(stage_id(rest), Some(3));
         assert_eq!(head(br#"{"Event":"SparkListenerTaskStart","Stage ID":3}"#), Head::Other);

@@ -169,13 +169,13 @@ impl Log {
     /// Enters a rolling log at the first file that was written after the moment asked for. The
     /// very first one begins with what the application runs on, so a piece of it is read too.
     fn enter_rolling(&mut self, out: &mut dyn FnMut(Event)) -> Result<Step, StorageError> {
-        let files = files::rolled(&self.storage.list("")?);
-        let Some(first) = files.first() else { return Ok(Step::CaughtUp) };
+        let rolled = files::rolled(&self.storage.list("")?);
+        let Some(first) = rolled.first() else { return Ok(Step::CaughtUp) };
         let is_new = |file: &&Rolled| {
             let times = file.modified.zip(self.from);
             times.is_none_or(|(modified, from)| modified >= from)
         };
-        let start = files.iter().find(is_new).or(files.last()).unwrap_or(first);
+        let start = rolled.iter().find(is_new).or(rolled.last()).unwrap_or(first);
         if start != first {
             self.begin(Tail::open(&self.storage, &first.name)?, Begin::Start);
             self.read_piece(out)?;

@@ -70,8 +70,10 @@ pub enum OpenError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// A pipe, a device, a link that leads nowhere.
-    #[error("{target}: expected an event log or a directory of event logs, found neither a file \
-             nor a directory")]
+    #[error(
+        "{target}: expected an event log or a directory of event logs, found neither a file \
+             nor a directory"
+    )]
     Neither {
         /// What was asked for.
         target: String,

@@ -59,7 +59,7 @@ impl Pipe {
         let Self { source, unpacker, splitter, joiner, gate, .. } = self;
         let fed = unpacker.feed(bytes, &mut |bytes| {
             splitter.feed(bytes, &mut |number, line| {
-                take(joiner, gate, &Place { source: Arc::clone(source), line: number }, line, out);
+                take(joiner, gate, (source, number), line, out);
             });
         });
         if let Err(error) = fed {
@@ -81,7 +81,7 @@ impl Pipe {
             let whole = matches!(line, Line::Whole(text) if is_json(text));
             cut |= !whole;
             if whole {
-                take(joiner, gate, &Place { source: Arc::clone(source), line: number }, line, out);
+                take(joiner, gate, (source, number), line, out);
             }
         });
         if cut {
@@ -146,11 +146,14 @@ const CUT: &str = "ends in the middle of a line: it is still being written, or w
 fn take(
     joiner: &mut Joiner,
     gate: &mut Gate,
-    place: &Place,
+    (source, line_number): (&Arc<str>, Option<u64>),
     line: Line<'_>,
     out: &mut dyn FnMut(Event),
 ) {
-    joiner.take(line, &mut |kind| gate.take(Event { place: place.clone(), kind }, out));
+    joiner.take(line, &mut |kind| {
+        let place = Place { source: Arc::clone(source), line: line_number };
+        gate.take(Event { place, kind }, out);
+    });
 }
 
 fn is_json(text: &[u8]) -> bool {

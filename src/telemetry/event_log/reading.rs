@@ -83,16 +83,18 @@ impl<'a> Reading<'a> {
 
     /// Looks for logs that are not read yet.
     fn discover(&mut self, sink: &mut Sink<'_>) {
-        match self.place {
+        let place = self.place;
+        match place {
             LogPlace::One(storage, name, layout) => {
                 self.add(storage, name, *layout, Chosen::Named, sink);
             }
             LogPlace::Many(storage) => match list(storage, "") {
                 Ok(entries) => {
                     self.complained = false;
-                    let logs = files::logs(&entries).into_iter();
-                    for log in logs.filter(|log| !self.is_old(log)) {
-                        self.add(storage, &log.name, log.layout, Chosen::Listed, sink);
+                    for log in files::logs(&entries) {
+                        if !self.is_old(&log) {
+                            self.add(storage, &log.name, log.layout, Chosen::Listed, sink);
+                        }
                     }
                 }
                 Err(error) => self.complain(storage, &error, sink),

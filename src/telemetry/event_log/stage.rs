@@ -93,7 +93,9 @@ impl Stage {
                 if planned.len() <= place {
                     planned.resize(place + 1, Measures::default());
                 }
-                planned.get_mut(place).map(|measures| set(measures, metric, value));
+                if let Some(measures) = planned.get_mut(place) {
+                    set(measures, metric, value);
+                }
             } else if let Some(metric) = accumulable.name.as_deref().and_then(Metric::named) {
                 let operator = self.unplanned.get_or_insert_default();
                 operator.note(metric, accumulable.id);
@@ -146,7 +148,8 @@ impl Stage {
             });
         }
         if let Some(operator) = &self.unplanned {
-            let has = |metric| operator.accumulators.get(metric as usize).is_some_and(Option::is_some);
+            let has =
+                |metric| operator.accumulators.get(metric as usize).is_some_and(Option::is_some);
             loads.push(self.load(&tasks, |task| task.unplanned, has));
         }
         Ok(loads)

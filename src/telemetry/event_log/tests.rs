@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::telemetry::event::{PartitionLoad, TaskLoad};
+use crate::telemetry::event::{EventKind, PartitionLoad, TaskLoad};
 use crate::units::{BatchId, OperatorId, PartitionId};
 
 /// A log in the making, a line after the other.
@@ -45,7 +45,14 @@ impl Script {
     }
 
     /// A task that ended at `at`, with updates to accumulators.
-    fn task(self, stage: u64, partition: u32, reason: &str, at: u64, updates: &[(u64, i64)]) -> Self {
+    fn task(
+        self,
+        stage: u64,
+        partition: u32,
+        reason: &str,
+        at: u64,
+        updates: &[(u64, i64)],
+    ) -> Self {
         let names = |id: u64| match id % 10 {
             0 => "number of total state rows",
             1 => "number of updated state rows",
@@ -111,11 +118,13 @@ fn events(script: &Script) -> Vec<Event> {
 }
 
 fn loads(events: &[Event]) -> Vec<&PartitionLoad> {
-    let load = |event| match &event.kind {
-        EventKind::PartitionLoad(load) => Some(&**load),
-        _ => None,
-    };
-    events.iter().filter_map(|event: &Event| load(event)).collect()
+    fn load(event: &Event) -> Option<&PartitionLoad> {
+        match &event.kind {
+            EventKind::PartitionLoad(load) => Some(&**load),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(load).collect()
 }
 
 /// Partition, rows and updates of each task.
@@ -124,11 +133,13 @@ fn measures(load: &PartitionLoad) -> Vec<(u32, Option<u64>, Option<u64>)> {
 }
 
 fn notes(events: &[Event]) -> Vec<&str> {
-    let note = |event| match &event.kind {
-        EventKind::Interrupted(text) | EventKind::Unreadable(text) => Some(text.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(|event: &Event| note(event)).collect()
+    fn note(event: &Event) -> Option<&str> {
+        match &event.kind {
+            EventKind::Interrupted(text) | EventKind::Unreadable(text) => Some(text.as_str()),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(note).collect()
 }
 
 #[test]
@@ -171,8 +182,9 @@ fn an_attempt_that_failed_does_not_count() {
 
 #[test]
 fn a_stage_that_was_not_done_is_told_when_its_job_or_the_log_ends() {
-    let begun =
-        || Script::new().plan(1, 10).job(1, 4, 0, "").task(4, 1, "Success", 1200, &[(10, 7), (12, 1)]);
+    let begun = || {
+        Script::new().plan(1, 10).job(1, 4, 0, "").task(4, 1, "Success", 1200, &[(10, 7), (12, 1)])
+    };
     for script in [begun().job_end(1), begun()] {
         let events = events(&script);
         let [load] = loads(&events)[..] else { panic!("{events:?}") };
@@ -201,10 +213,13 @@ fn rows_that_are_not_counted_are_unknown_and_not_none() {
 #[test]
 fn without_a_plan_names_tell_the_metrics_of_one_operator_but_not_of_two() {
     let tasks = |script: Script| {
-        script
-            .job(1, 4, 0, "")
-            .task(4, 0, "Success", 1200, &[(10, 5), (12, 1)])
-            .task(4, 1, "Success", 1200, &[(10, 7), (11, 2), (12, 1)])
+        script.job(1, 4, 0, "").task(4, 0, "Success", 1200, &[(10, 5), (12, 1)]).task(
+            4,
+            1,
+            "Success",
+            1200,
+            &[(10, 7), (11, 2), (12, 1)],
+        )
     };
     let told = events(&tasks(Script::new()).stage(4, ""));
     let [load] = loads(&told)[..] else { panic!("{told:?}") };
@@ -329,10 +344,10 @@ fn someone_who_has_enough_gets_no_more() {
 fn a_long_log_is_entered_near_the_moment_asked_for() {
     let hour = 3_600_000;
     // A batch a minute for ten hours, with much between them that is of no interest.
-    let filler = format!("{{\"Event\":\"SparkListenerTaskStart\",\"x\":\"{}\"}}", "y".repeat(50_000));
-    let script = (1..600).fold(Script::new(), |script, batch| {
-        script.line(&filler).batch(batch, batch * 60_000)
-    });
+    let filler =
+        format!("{{\"Event\":\"SparkListenerTaskStart\",\"x\":\"{}\"}}", "y".repeat(50_000));
+    let script = (1..600)
+        .fold(Script::new(), |script, batch| script.line(&filler).batch(batch, batch * 60_000));
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("app-1");
     fs::write(&path, &script.0).unwrap();
@@ -346,7 +361,8 @@ fn a_long_log_is_entered_near_the_moment_asked_for() {
 
 #[test]
 fn a_batch_whose_beginning_is_not_read_is_said_to_be_missing() {
-    let filler = format!("{{\"Event\":\"SparkListenerTaskStart\",\"x\":\"{}\"}}", "y".repeat(50_000));
+    let filler =
+        format!("{{\"Event\":\"SparkListenerTaskStart\",\"x\":\"{}\"}}", "y".repeat(50_000));
     let fill = |script: Script, from: u64| {
         (0..400).fold(script, |script, step| {
             let at = from + step * 60_000;

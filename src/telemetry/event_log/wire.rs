@@ -36,8 +36,6 @@ pub(super) struct Environment {
 pub(super) struct JobStart<'a> {
     #[serde(rename = "Job ID")]
     pub(super) job: u64,
-    #[serde(rename = "Submission Time", default)]
-    pub(super) time: Option<i64>,
     #[serde(rename = "Stage Infos", default)]
     pub(super) stages: Vec<StageInfo>,
     #[serde(rename = "Stage IDs", default)]

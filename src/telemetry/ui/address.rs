@@ -9,8 +9,21 @@ use url::Url;
 
 /// Pages of the Spark UI, which end addresses that come out of a browser.
 const PAGES: [&str; 15] = [
-    "jobs", "job", "stages", "stage", "pool", "storage", "rdd", "environment", "executors", "SQL",
-    "execution", "StreamingQuery", "statistics", "connect", "streaming",
+    "jobs",
+    "job",
+    "stages",
+    "stage",
+    "pool",
+    "storage",
+    "rdd",
+    "environment",
+    "executors",
+    "SQL",
+    "execution",
+    "StreamingQuery",
+    "statistics",
+    "connect",
+    "streaming",
 ];
 
 /// Where a Spark UI or a history server is, and which application is meant.
@@ -122,24 +135,14 @@ mod tests {
             ("http://host:4040", "http://host:4040", None, None),
             ("http://host:4040/", "http://host:4040", None, None),
             ("http://host:4040/jobs/", "http://host:4040", None, None),
-            (
-                "http://h:4040/StreamingQuery/statistics/?id=4c58#x",
-                "http://h:4040",
-                None,
-                None,
-            ),
+            ("http://h:4040/StreamingQuery/statistics/?id=4c58#x", "http://h:4040", None, None),
             ("https://gw/proxy/application_1_2/", "https://gw/proxy/application_1_2", None, None),
             ("https://gw/a/b/stages/stage/?id=3&attempt=0", "https://gw/a/b", None, None),
             ("http://h:18080/history/app-7/jobs/", "http://h:18080", Some("app-7"), None),
             ("http://h:18080/x/history/app_7/2/SQL", "http://h:18080/x", Some("app_7"), Some("2")),
             ("http://h:4040/api/v1", "http://h:4040", None, None),
             ("http://h/api/v1/applications", "http://h", None, None),
-            (
-                "http://h/p/api/v1/applications/app-7/1/jobs",
-                "http://h/p",
-                Some("app-7"),
-                Some("1"),
-            ),
+            ("http://h/p/api/v1/applications/app-7/1/jobs", "http://h/p", Some("app-7"), Some("1")),
         ] {
             let read = Address::parse(text).unwrap();
             assert_eq!(read.to_string(), base, "{text}");

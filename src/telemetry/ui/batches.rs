@@ -72,7 +72,8 @@ impl Batches {
         for plan in plans {
             self.add(plan, &mut taken);
         }
-        let over = |(_, batch): &(&u64, &Microbatch)| batch.whole.status != ExecutionStatus::Running;
+        let over =
+            |(_, batch): &(&u64, &Microbatch)| batch.whole.status != ExecutionStatus::Running;
         let over: Vec<u64> = self.open.iter().filter(over).map(|(id, _)| *id).collect();
         taken.ended.extend(over.into_iter().filter_map(|id| self.end(id)));
         taken.ended.sort_by_key(|batch| batch.whole.id);

@@ -212,7 +212,11 @@ impl Client {
             let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
             let late = inner.is_some_and(reqwest::Error::is_timeout)
                 || error.kind() == ErrorKind::TimedOut;
-            if late { Failure::TimedOut(self.limits.answer) } else { Failure::Broken(cause(&error)) }
+            if late {
+                Failure::TimedOut(self.limits.answer)
+            } else {
+                Failure::Broken(cause(&error))
+            }
         })?;
         if body.len() as u64 > most { Err(Failure::TooLarge(most)) } else { Ok(body) }
     }

@@ -69,7 +69,8 @@ pub(super) fn rows_in(plan: &Execution) -> Option<u64> {
 }
 
 fn is_stateful(node: &Node) -> bool {
-    STATEFUL.iter().any(|name| node.node_name.starts_with(name)) || text(node, metric::ROWS).is_some()
+    STATEFUL.iter().any(|name| node.node_name.starts_with(name))
+        || text(node, metric::ROWS).is_some()
 }
 
 fn text<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
@@ -152,9 +153,17 @@ mod tests {
                       10.4 KiB (2.1 KiB, 2.1 KiB, 2.1 KiB (stage 31.1: task 95))";
         let found = of(&plan(
             &[
-                node(14, "StreamingDeduplicate", &[(metric::ROWS, "30"), ("time to update", "9 ms")]),
+                node(
+                    14,
+                    "StreamingDeduplicate",
+                    &[(metric::ROWS, "30"), ("time to update", "9 ms")],
+                ),
                 node(6, "StateStoreRestore", &[(OUTPUT_ROWS, "13")]),
-                node(3, "StateStoreSave", &[(metric::ROWS, "1,013"), ("memory used by state", memory)]),
+                node(
+                    3,
+                    "StateStoreSave",
+                    &[(metric::ROWS, "1,013"), ("memory used by state", memory)],
+                ),
                 node(2, "TransformWithStateInPySpark", &[]),
             ],
             &[],

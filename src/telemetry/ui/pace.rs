@@ -78,9 +78,12 @@ mod tests {
     #[test]
     fn slow_answers_stretch_the_pause() {
         let mut pace = Pace::new(Duration::from_secs(2));
-        for (took, pause, slow) in
-            [(100, 2_000, false), (1_800, 3_600, false), (3_000, 6_000, false), (4_000, 8_000, true)]
-        {
+        for (took, pause, slow) in [
+            (100, 2_000, false),
+            (1_800, 3_600, false),
+            (3_000, 6_000, false),
+            (4_000, 8_000, true),
+        ] {
             pace.answered(Duration::from_millis(took));
             assert_eq!(pace.pause(), Duration::from_millis(pause));
             assert_eq!(pace.is_slow(), slow, "{took}");

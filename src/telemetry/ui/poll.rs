@@ -166,7 +166,11 @@ impl<'a> Poller<'a> {
         for (query, batch) in taken.begun {
             // Of the others it is not known whether they were just started.
             if self.caught_up || batch == BatchId(0) {
-                self.tell(EventKind::Started(Started { query, timestamp: None, checkpoint: None }))?;
+                self.tell(EventKind::Started(Started {
+                    query,
+                    timestamp: None,
+                    checkpoint: None,
+                }))?;
             }
         }
         self.ended.extend(taken.ended);
@@ -206,7 +210,9 @@ impl<'a> Poller<'a> {
         }
         let pause = self.pace.pause();
         self.note(Note::Slow, |_| {
-            format!("answers are slow ({took:.1?}): asked every {pause:.0?}, to leave the driver alone")
+            format!(
+                "answers are slow ({took:.1?}): asked every {pause:.0?}, to leave the driver alone"
+            )
         })
     }
 

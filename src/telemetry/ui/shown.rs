@@ -28,7 +28,8 @@ pub(super) fn count(text: &str) -> Option<u64> {
 /// The total of a size, to one decimal of its unit.
 pub(super) fn bytes(text: &str) -> Option<Bytes> {
     let (number, unit) = total(text)?;
-    let power = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].iter().position(|it| *it == unit)?;
+    let power =
+        ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].iter().position(|it| *it == unit)?;
     scaled(number, 1024_f64.powi(i32::try_from(power).ok()?)).map(Bytes)
 }
 

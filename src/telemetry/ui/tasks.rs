@@ -76,9 +76,8 @@ fn load(partition: PartitionId, task: &Task, names: &mut Names) -> TaskLoad {
     let none = TaskMetrics::default();
     let metrics = task.task_metrics.as_ref().unwrap_or(&none);
     let shuffle = metrics.shuffle_read_metrics.as_ref();
-    let bytes = shuffle.and_then(|read| {
-        Some(read.local_bytes_read?.saturating_add(read.remote_bytes_read?))
-    });
+    let bytes = shuffle
+        .and_then(|read| Some(read.local_bytes_read?.saturating_add(read.remote_bytes_read?)));
     TaskLoad {
         partition,
         arriving: shuffle.and_then(|read| read.records_read),
@@ -136,7 +135,10 @@ mod tests {
         assert_eq!(done.latest(), Some(UnixMillis(10_102)));
         let first = &done.loads()[0];
         assert_eq!((first.arriving_bytes, first.task_ms), (Some(Bytes(30)), Some(100)));
-        assert_eq!((first.gc_ms, first.spilled, first.fetch_wait_ms), (Some(4), Some(Bytes(5)), Some(6)));
+        assert_eq!(
+            (first.gc_ms, first.spilled, first.fetch_wait_ms),
+            (Some(4), Some(Bytes(5)), Some(6))
+        );
         assert_eq!((first.executor.as_deref(), first.host.as_deref()), (Some("3"), Some("worker")));
         assert_eq!((first.rows, first.updated, first.commit_ms), (None, None, None));
     }

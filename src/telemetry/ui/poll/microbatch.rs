@@ -57,7 +57,9 @@ impl Poller<'_> {
                 };
                 numbers.add(&operator, tasks.and_then(|tasks| tasks.expected));
                 if let Some(tasks) = tasks.filter(|tasks| tasks.done.len() > 0) {
-                    loads.push(EventKind::PartitionLoad(Box::new(told::load(batch, &operator, tasks))));
+                    loads.push(EventKind::PartitionLoad(Box::new(told::load(
+                        batch, &operator, tasks,
+                    ))));
                 }
             }
         }
@@ -173,6 +175,8 @@ impl Poller<'_> {
             _ => ("stages", "spark.ui.retainedStages"),
         };
         let kept = self.conf(conf, "1000");
-        format!("some microbatches are incomplete: the Spark UI keeps the newest {kept} {what} ({conf})")
+        format!(
+            "some microbatches are incomplete: the Spark UI keeps the newest {kept} {what} ({conf})"
+        )
     }
 }
