@@ -83,6 +83,9 @@ impl Address {
             (application, attempt) = (Some(named), of);
             parts.truncate(at);
         }
+        if parts.ends_with(&["api", "v1", "applications"]) {
+            parts.pop();
+        }
         if parts.ends_with(&["api", "v1"]) {
             parts.truncate(parts.len() - 2);
         }

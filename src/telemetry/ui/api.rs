@@ -78,14 +78,14 @@ impl Execution {
 /// How a plan is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub(super) enum ExecutionStatus {
-    /// Or not said.
-    #[default]
-    #[serde(rename = "RUNNING", other)]
-    Running,
     #[serde(rename = "COMPLETED")]
     Completed,
     #[serde(rename = "FAILED")]
     Failed,
+    /// Or it is not said.
+    #[default]
+    #[serde(other)]
+    Running,
 }
 
 /// A node of a plan. Ids count from the sink down.

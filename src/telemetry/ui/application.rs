@@ -88,12 +88,12 @@ fn choose(all: Vec<api::Application>, address: &Address) -> Result<api::Applicat
     }
     let runs = |one: &&api::Application| one.attempts.first().is_none_or(|it| !it.completed);
     let running: Vec<&api::Application> = all.iter().filter(runs).collect();
-    match (all.as_slice(), running.as_slice()) {
-        ([only], _) | (_, [only]) => Ok((*only).clone()),
-        ([], _) => Err("a history server without applications: expected one".to_owned()),
-        (_, running) => {
-            let some = if running.is_empty() { all.iter().collect() } else { running.to_vec() };
-            let told = some.iter().take(TOLD).map(|one| address.of_application(&one.id));
+    let candidates = if running.is_empty() { all.iter().collect() } else { running };
+    match candidates.as_slice() {
+        [only] => Ok((*only).clone()),
+        [] => Err("a history server without applications: expected one".to_owned()),
+        several => {
+            let told = several.iter().take(TOLD).map(|one| address.of_application(&one.id));
             let told: Vec<String> = told.collect();
             Err(format!(
                 "a history server with {} applications; name one, such as {}",

@@ -44,16 +44,16 @@ impl Default for Limits {
 /// Something was asked and not answered.
 #[derive(Debug, thiserror::Error)]
 #[error("{address}: {failure}")]
-pub struct ClientError {
+pub(super) struct ClientError {
     /// The address of the Spark UI.
-    pub address: String,
+    pub(super) address: String,
     /// What went wrong.
-    pub failure: Failure,
+    pub(super) failure: Failure,
 }
 
 /// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub(super) enum Failure {
     /// Nobody listens there.
     #[error(
         "connection refused: no Spark UI listens there. Its driver may have ended, or uses the \

@@ -29,7 +29,7 @@ pub enum Credentials {
 
 /// Why there is no token. No variant has any part of one.
 #[derive(Debug, thiserror::Error)]
-pub enum CredentialsError {
+pub(super) enum CredentialsError {
     /// The variable is not set, or is empty.
     #[error("the environment variable {0} has no token for the Spark UI: set and export it")]
     NoVariable(String),

@@ -49,6 +49,9 @@ use poll::Poller;
 /// How often it is asked where nothing else is said.
 pub const INTERVAL: Duration = Duration::from_secs(2);
 
+/// [`Options::newest`] where nothing else is said.
+pub const NEWEST: usize = 20;
+
 /// How a Spark UI is read.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -58,6 +61,8 @@ pub struct Options {
     pub interval: Duration,
     /// How long to read: once what there is, or on while the application runs.
     pub until: Until,
+    /// Microbatches whose tasks are asked for where more have ended at once, as at the beginning.
+    pub newest: usize,
     /// How long an answer may take, and how large it may be.
     pub limits: Limits,
 }
@@ -68,6 +73,7 @@ impl Default for Options {
             credentials: Credentials::None,
             interval: INTERVAL,
             until: Until::End,
+            newest: NEWEST,
             limits: Limits::default(),
         }
     }

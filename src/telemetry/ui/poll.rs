@@ -29,8 +29,6 @@ use crate::telemetry::event_log::Ended;
 use crate::telemetry::follow::Until;
 use crate::units::BatchId;
 
-/// Microbatches of which tasks are asked for, where more ended at once.
-const NEWEST: usize = 20;
 /// How often a microbatch is asked for when something about it cannot be read.
 const TRIES: u32 = 2;
 
@@ -234,7 +232,7 @@ impl<'a> Poller<'a> {
     /// Where many microbatches ended at once, what the tasks of the oldest did is not asked for.
     fn pass_over_the_oldest(&mut self) -> Result<(), Trouble> {
         let all = self.ended.len();
-        let Some(oldest) = all.checked_sub(NEWEST).filter(|oldest| *oldest > 0) else {
+        let Some(oldest) = all.checked_sub(self.options.newest).filter(|oldest| *oldest > 0) else {
             return Ok(());
         };
         for batch in self.ended.drain(..oldest).collect::<Vec<_>>() {

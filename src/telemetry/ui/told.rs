@@ -41,14 +41,16 @@ impl Numbers {
         self.rows_in = operators::rows_in(plan).or(self.rows_in);
     }
 
-    /// Adds an operator, with the partitions that its stage shows.
-    pub(super) fn add(&mut self, operator: &Operator, partitions: Option<u32>) {
+    /// Adds an operator, with the tasks that its stage has. One task says nothing of the count in
+    /// force: without a grouping key there is one partition at any count.
+    pub(super) fn add(&mut self, operator: &Operator, tasks: Option<u32>) {
         let Ok(place) = usize::try_from(operator.id.0) else { return };
         if self.operators.len() <= place {
             self.operators.resize_with(place + 1, operators::unknown);
         }
         let mut progress = operator.progress.clone();
-        progress.partitions = progress.partitions.or(partitions.map(u64::from));
+        let shown = tasks.filter(|tasks| *tasks > 1).map(u64::from);
+        progress.partitions = progress.partitions.or(shown);
         if let Some(known) = self.operators.get_mut(place) {
             *known = progress;
         }
