@@ -40,6 +40,7 @@ fn help_teaches() {
         ("help_keys", vec!["keys", "--help"]),
         ("help_plan", vec!["plan", "--help"]),
         ("help_verify", vec!["verify", "--help"]),
+        ("help_progress", vec!["progress", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

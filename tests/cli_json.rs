@@ -14,15 +14,31 @@ use statetop::analysis::pauses::{Around, Pause, TimeSource, Timed};
 use statetop::diagnosis::candidate::{Judgement, Standing};
 use statetop::memory::{Record, Remembered, Sample};
 use statetop::report::{
-    Extent, Grade, HistoryReport, PausesReport, Provider, ScanObstacle, ScanReason, ScanReport,
-    ScannedCheckpoint, ScannedOperator, StateSize, Status, Unreadable, UnreadableKind,
+    ConfLine, Extent, Grade, HistoryReport, LagLine, LoadLine, OperatorLine, PausesReport,
+    ProgressLine, Provider, RepartitionLine, RepartitionWord, ScanObstacle, ScanReason, ScanReport,
+    ScannedCheckpoint, ScannedOperator, SinkLine, SourceLine, StateSize, Status, Unreadable,
+    UnreadableKind,
 };
-use statetop::units::{BatchId, Bytes, OperatorId};
+use statetop::telemetry::{Event, EventKind, Place};
+use statetop::units::{BatchId, Bytes, OperatorId, PartitionId};
 
 /// Objects whose keys or shape come from the checkpoint, not from us; and the formulas, which have
 /// the names of the numbers beside them.
-const FOREIGN: [&str; 7] =
-    ["conf", "offset", "key_schema", "value_schema", "key", "value", "formulas"];
+const FOREIGN: [&str; 13] = [
+    "conf",
+    "offset",
+    "key_schema",
+    "value_schema",
+    "key",
+    "value",
+    "formulas",
+    "duration_ms",
+    "custom",
+    "start",
+    "end",
+    "latest",
+    "confs",
+];
 
 /// All paths of fields in `value`, as the documentation writes them.
 fn paths(value: &Value, at: &str, into: &mut BTreeSet<String>) {
@@ -202,6 +218,57 @@ fn a_verification_is_documented() {
 }
 
 #[test]
+fn progress_is_documented() {
+    let source = SourceLine {
+        description: None,
+        start: None,
+        end: None,
+        latest: None,
+        rows_in: None,
+        lag: LagLine { offsets: None, worst: None, bytes: None, files: None },
+    };
+    let load = LoadLine {
+        operator: None,
+        partition: PartitionId(0),
+        rows: None,
+        updated: None,
+        removed: None,
+        memory_bytes: None,
+        arriving: None,
+        task_ms: None,
+        commit_ms: None,
+        executor: None,
+    };
+    let mut line = ProgressLine::of_event(Event {
+        place: Place { source: "-".into(), line: None },
+        kind: EventKind::Environment(Box::default()),
+    });
+    line.operators = vec![OperatorLine {
+        name: None,
+        rows: None,
+        rows_known: false,
+        rows_tracked: None,
+        updated: None,
+        removed: None,
+        dropped: None,
+        memory_bytes: None,
+        partitions: None,
+        custom: serde_json::Map::new(),
+    }];
+    line.sources = vec![source];
+    line.sink = Some(SinkLine { description: None, rows_out: None });
+    line.partition_load = vec![load];
+    let stage = RepartitionWord::Seen;
+    line.repartition = Some(RepartitionLine { stage, from: None, to: None, duration_ms: None });
+    let mut fields = BTreeSet::new();
+    // `conf` is foreign in the checkpoint's report; this one is ours.
+    let conf = ConfLine { key: String::new(), asked: String::new(), kept: String::new() };
+    paths(&serde_json::to_value(conf).unwrap(), "conf", &mut fields);
+    paths(&serde_json::to_value(&line).unwrap(), "", &mut fields);
+    assert_eq!(documented("progress"), fields);
+}
+
+#[test]
 fn pauses_are_documented() {
     let around = Around {
         batches: 1,
@@ -235,7 +302,7 @@ fn pauses_are_documented() {
         max_over_mean: None,
     };
     let records = vec![Record::Sample(sample), Record::Repartition(Pause::of(BatchId(1)))];
-    let report = HistoryReport::new(String::new(), Remembered { records, skipped: 0 });
+    let report = HistoryReport::new(String::new(), &Remembered { records, skipped: 0 });
     let mut fields = BTreeSet::new();
     paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
     // The documentation points to the table of pauses.

@@ -193,10 +193,11 @@ fn what_partitions_did_sums_up_to_what_the_batch_did() {
                 let what = format!("{what} batch {} operator {id}", progress["batchId"]);
                 let loads = loads_of(run, &progress["batchId"], id);
                 let times = if query["name"] == "twice" { 2 } else { 1 };
-                assert_eq!(loads.len(), times, "{what}");
+                assert_eq!(loads.len() as u64, times, "{what}");
                 let tracked = query["rows_tracked"] == true;
                 for load in &loads {
-                    let partitions = operator["numShufflePartitions"].as_u64().unwrap();
+                    // This too is added up.
+                    let partitions = operator["numShufflePartitions"].as_u64().unwrap() / times;
                     assert_eq!(load.tasks.len() as u64, partitions, "{what}");
                     assert_eq!(load.expected.map(u64::from), Some(partitions), "{what}");
                     assert!(load.tasks.iter().all(|task| task.rows.is_some() == tracked), "{what}");
@@ -349,11 +350,11 @@ fn a_log_is_the_same_in_every_layout_and_codec() {
     let expected = told(&expected);
     let forms: Vec<String> = unpacked.forms().into_iter().map(|form| form.name).collect();
     for codec in ["none", "zstd", "lz4", "snappy", "lzf"] {
-        for layout in ["single", "rolling"] {
-            assert!(forms.contains(&format!("{layout}-{codec}")), "{forms:?}");
-        }
+        assert!(forms.contains(&format!("single-{codec}")), "{forms:?}");
         assert!(forms.contains(&format!("single-{codec}-inprogress")), "{forms:?}");
     }
+    assert!(forms.contains(&"rolling-none".to_owned()), "{forms:?}");
+    assert!(forms.contains(&"rolling-zstd".to_owned()), "{forms:?}");
     for form in unpacked.forms() {
         let events = read(&form.log);
         let told = told(&events);
@@ -369,24 +370,55 @@ fn a_log_is_the_same_in_every_layout_and_codec() {
 }
 
 #[test]
-fn a_compacted_log_still_has_its_batches() {
+fn a_compacted_log_has_what_was_left_of_it_and_says_so() {
     let recording = event_logs::named("small-4.3.0");
     let unpacked = recording.unpack();
-    let form = unpacked.forms().into_iter().find(|form| form.name == "compacted-zstd").unwrap();
-    let names = fs::read_dir(&form.log).unwrap().map(|entry| entry.unwrap().file_name());
+    let form = unpacked.form("compacted-zstd");
+    let names = fs::read_dir(&form).unwrap().map(|entry| entry.unwrap().file_name());
     let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     assert!(names.iter().any(|name| name.ends_with(".compact")), "{names:?}");
-    let (whole, compacted) = (read(&unpacked.log()), read(&form.log));
-    assert_eq!(progress(&compacted), progress(&whole));
-    assert_eq!(notes(&compacted), [] as [&str; 0]);
+    let (whole, compacted) = (read(&unpacked.log()), read(&form));
+    // Spark drops the progress of what it compacts, and keeps the starts and ends of queries.
+    let (all, left) = (progress(&whole), progress(&compacted));
+    assert!(!left.is_empty() && left.len() < all.len() && all.ends_with(&left));
+    let starts = |events: &[Event]| {
+        events.iter().filter(|event| matches!(event.kind, EventKind::Started(_))).count()
+    };
+    assert_eq!(starts(&compacted), starts(&whole));
+    let [note] = notes(&compacted)[..] else { panic!("{:?}", notes(&compacted)) };
+    assert!(note.contains("compacted by the history server"), "{note}");
+}
+
+#[test]
+fn instances_that_were_loaded_from_storage_are_told_where_spark_tells() {
+    let recording = event_logs::named("reload-4.3.0");
+    let events = read(&recording.unpack().log());
+    let runs = by_run(&events);
+    let restarted = &recording.truth["queries"][0]["runs"][1];
+    let run = &runs[restarted["run_id"].as_str().unwrap()];
+    let first = &list(&restarted["progress"])[0];
+    for (id, operator) in list(&first["stateOperators"]).iter().enumerate() {
+        let loads = loads_of(run, &first["batchId"], id);
+        let loaded: Vec<Option<bool>> = loads[0].tasks.iter().map(|task| task.loaded).collect();
+        match operator["operatorName"].as_str().unwrap() {
+            "dedupe" => {
+                assert_eq!(operator["customMetrics"]["rocksdbNumLoadedFromDfs"], 5);
+                assert_eq!(loaded, [Some(true); 5]);
+            }
+            // It was loaded too, by the node that reads; the one that writes tells of none.
+            _ => assert_eq!(loaded, [None; 5]),
+        }
+    }
+    let second = &list(&restarted["progress"])[1];
+    let dedupe = &loads_of(run, &second["batchId"], 1)[0].tasks;
+    assert!(dedupe.iter().all(|task| task.loaded == Some(false)));
 }
 
 #[test]
 fn the_beginning_of_a_log_in_the_default_form_of_4_x_is_the_beginning_of_the_log() {
     for recording in event_logs::all() {
         let unpacked = recording.unpack();
-        let form = unpacked.forms().into_iter().find(|form| form.name == "rolling-zstd").unwrap();
-        let (whole, part) = (read(&unpacked.log()), read(&form.log));
+        let (whole, part) = (read(&unpacked.log()), read(&unpacked.form("rolling-zstd")));
         let (whole, part) = (progress(&whole), progress(&part));
         assert!(!part.is_empty() && whole.starts_with(&part), "{}", recording.name);
     }
@@ -418,10 +450,9 @@ fn a_log_that_grows_and_is_renamed_gives_the_same_events() {
     let unpacked = recording.unpack();
     let whole = read(&unpacked.log());
     for codec in ["none", "zstd", "lz4", "snappy", "lzf"] {
-        let form = format!("single-{codec}");
-        let form = unpacked.forms().into_iter().find(|known| known.name == form).unwrap();
-        let bytes = fs::read(&form.log).unwrap();
-        let name = form.log.file_name().unwrap().to_string_lossy().into_owned();
+        let form = unpacked.form(&format!("single-{codec}"));
+        let bytes = fs::read(&form).unwrap();
+        let name = form.file_name().unwrap().to_string_lossy().into_owned();
         let dir = tempfile::tempdir().unwrap();
         let growing = dir.path().join(format!("{name}.inprogress"));
         fs::write(&growing, b"").unwrap();
@@ -446,12 +477,12 @@ fn a_rolling_log_is_followed_from_file_to_file() {
     let recording = event_logs::named("small-4.3.0");
     let unpacked = recording.unpack();
     let whole = read(&unpacked.log());
-    let form = unpacked.forms().into_iter().find(|form| form.name == "rolling-zstd").unwrap();
+    let form = unpacked.form("rolling-zstd");
     let dir = tempfile::tempdir().unwrap();
-    let name = form.log.file_name().unwrap();
+    let name = form.file_name().unwrap();
     let into = dir.path().join(name);
     fs::create_dir(&into).unwrap();
-    let mut files: Vec<_> = fs::read_dir(&form.log).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(&form).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     let status = files.remove(0).file_name().unwrap().to_string_lossy().into_owned();
     assert!(status.starts_with("appstatus_") && files.len() == 3, "{files:?}");
@@ -485,12 +516,10 @@ fn only_what_is_newer_is_given_when_that_is_asked_for() {
         })
         .collect();
     let since = ends[ends.len() / 2];
-    for form in unpacked
-        .forms()
-        .into_iter()
-        .filter(|form| form.name == "rolling-zstd" || form.name == "single-none")
-    {
-        let newer = read_with(&form.log, Options { since: Some(since), ..Options::default() });
+    for name in ["rolling-zstd", "single-none"] {
+        let form = unpacked.form(name);
+        event_logs::touch(&form);
+        let newer = read_with(&form, Options { since: Some(since), ..Options::default() });
         let loads: Vec<&EventKind> = told(&newer)
             .into_iter()
             .filter(|kind| matches!(kind, EventKind::PartitionLoad(_)))
@@ -499,7 +528,7 @@ fn only_what_is_newer_is_given_when_that_is_asked_for() {
             .into_iter()
             .filter(|kind| matches!(kind, EventKind::PartitionLoad(load) if load.timestamp >= Some(since)))
             .collect();
-        assert_eq!(loads, expected, "{}", form.name);
+        assert_eq!(loads, expected, "{name}");
         assert!(newer.iter().any(|event| matches!(event.kind, EventKind::Environment(_))));
     }
 }
@@ -592,12 +621,8 @@ fn ends_of_queries_have_their_exceptions() {
 fn small_forms() -> Vec<Vec<u8>> {
     let recording: Recording = event_logs::named("small-4.3.0");
     let unpacked = recording.unpack();
-    let forms = unpacked.forms();
-    let wanted = ["none", "zstd", "lz4", "snappy", "lzf"].map(|codec| format!("single-{codec}"));
-    wanted
-        .iter()
-        .map(|name| fs::read(&forms.iter().find(|form| form.name == *name).unwrap().log).unwrap())
-        .collect()
+    let codecs = ["none", "zstd", "lz4", "snappy", "lzf"].iter();
+    codecs.map(|codec| fs::read(unpacked.form(&format!("single-{codec}"))).unwrap()).collect()
 }
 
 proptest! {

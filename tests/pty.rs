@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use statetop::console::terminal::Guard;
-use statetop::console::{ConsoleError, ConsoleExit, ConsoleOptions, run, scan};
+use statetop::console::{ConsoleError, ConsoleExit, ConsoleOptions, Watched, run, scan};
 use statetop::reader::{
     CheckpointReader, Mark, Observation, Observe, ReadError, Request, ScanNews, ScanRequest,
 };
@@ -106,8 +106,9 @@ fn child() {
     let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
     if let Some(root) = role.strip_prefix("list:") {
         let finder = Arc::new(Folder([root.to_owned()]));
-        let open = |target: &str| -> Result<Arc<dyn Observe>, ReadError> {
-            Ok(Arc::new(CheckpointReader::open(target)?))
+        let open = |target: &str| -> Result<Watched, ReadError> {
+            let checkpoint: Arc<dyn Observe> = Arc::new(CheckpointReader::open(target)?);
+            Ok(checkpoint.into())
         };
         end(scan::run(finder, &open, &options));
     }

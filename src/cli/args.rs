@@ -37,6 +37,9 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   statetop /data/ckpt/fraud_join
       Watch a query in the console; ? shows the keys, q quits.
+  statetop /data/ckpt/fraud_join --events /var/log/spark/eventlog_v2_app-1
+      Attach to the running query too: 5 shows its batches.
+  kubectl logs -f driver | statetop /data/ckpt/fraud_join --progress -
   statetop demo
       Watch a recorded query with a hot partition.
   statetop inspect /data/ckpt/fraud_join
@@ -193,11 +196,36 @@ pub(crate) struct ConsoleArgs {
     #[arg(required = true)]
     pub(crate) target: Option<String>,
     #[command(flatten)]
+    pub(crate) attach: AttachArgs,
+    #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Where the running query tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Running query")]
+pub(crate) struct AttachArgs {
+    /// Attach to the running query by Spark's event log; may be given several times
+    ///
+    /// A file, the folder of a rolling log, or a folder of logs. Tells batches and what the tasks
+    /// of each partition do. It is followed while it grows, and waited for where it is not there.
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) events: Vec<String>,
+    /// Attach by progress JSON or a driver's log, `-` for standard input; may be given several
+    /// times
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) progress: Vec<String>,
+}
+
+impl AttachArgs {
+    /// Whether anything is to be attached.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.progress.is_empty()
+    }
 }
 
 /// `statetop demo`.

@@ -4,6 +4,7 @@ use std::io;
 
 use crate::console::ConsoleError;
 use crate::diagnosis::{Finding, Severity};
+use crate::memory::MemoryError;
 use crate::reader::ReadError;
 
 /// The exit code of a run.
@@ -52,18 +53,17 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
+    #[error(
+        "--events and --progress attach the console, which needs a terminal and no --format; \
+         `statetop progress SOURCE` prints what a source tells"
+    )]
+    NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
     Console(#[from] ConsoleError),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
-    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
-    NoConfigDirectory,
-    #[error(transparent)]
-    Config(#[from] crate::config::ConfigError),
-    #[error(transparent)]
-    Memory(#[from] crate::memory::MemoryError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
     #[error(transparent)]
@@ -73,6 +73,12 @@ pub(crate) enum CliError {
          INFO it has the progress) or an event log"
     )]
     NoEvents(String),
+    #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
+    NoConfigDirectory,
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
 }
 
 impl From<io::Error> for CliError {
@@ -90,6 +96,10 @@ impl CliError {
             )
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
+            | Self::NothingToAttach
+            | Self::Config(_)
+            | Self::NoConfigDirectory
+            | Self::Memory(MemoryError::BadId(_))
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) | Self::Read(ReadError::Output(error))
@@ -97,9 +107,6 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Memory(crate::memory::MemoryError::BadId(_))
-            | Self::Config(_)
-            | Self::NoConfigDirectory => Exit::Usage,
             Self::Read(_)
             | Self::Write(_)
             | Self::Console(_)

@@ -121,7 +121,7 @@ fn tally(findings: &[&Finding]) -> String {
 }
 
 /// Facts on lines of at most `cells`, two spaces apart.
-fn flow(facts: &[String], cells: usize) -> Vec<String> {
+pub(crate) fn flow(facts: &[String], cells: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for fact in facts {
         match lines.last_mut() {

@@ -105,6 +105,8 @@ pub struct OperatorLine {
     pub rows: Option<u64>,
     /// Whether they are known: without row tracking Spark reports 0.
     pub rows_known: bool,
+    /// Whether the query counts them at all; `None` when that is not known either.
+    pub rows_tracked: Option<bool>,
     /// Rows put.
     pub updated: Option<u64>,
     /// Rows removed.

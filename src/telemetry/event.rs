@@ -352,7 +352,8 @@ pub struct TaskLoad {
     pub executor: Option<Arc<str>>,
     /// Its host.
     pub host: Option<Arc<str>>,
-    /// Whether it was loaded from storage, not found on the executor, where Spark tells (4.2+).
+    /// Whether it was loaded from storage, not found on the executor, where Spark tells: 4.2 and
+    /// later, not for aggregations.
     pub loaded: Option<bool>,
 }
 

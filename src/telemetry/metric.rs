@@ -32,7 +32,7 @@ impl Metric {
             "time to update" => Self::UpdateMs,
             "time to remove" => Self::RemovalMs,
             "time to commit changes" => Self::CommitMs,
-            "RocksDB: load - number of state stores loaded from DFS" => Self::Loaded,
+            "RocksDB: load - number of state loads from external storage" => Self::Loaded,
             _ => return None,
         })
     }

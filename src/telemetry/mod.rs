@@ -11,6 +11,7 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+pub mod attach;
 mod confs;
 mod description;
 mod driver_log;
@@ -29,6 +30,7 @@ pub mod seams;
 pub mod source;
 pub mod stream;
 pub mod text;
+pub mod timeline;
 pub mod ui;
 
 pub use event::{

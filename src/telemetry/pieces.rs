@@ -352,7 +352,9 @@ impl Splitter {
     /// An error of JSON with its place in the source.
     fn locate(&self, error: &json::Invalid) -> String {
         let line = self.begun.line + error.line.saturating_sub(1);
-        let column = if error.line <= 1 { self.begun.column } else { 0 } + error.column;
+        let before = if error.line <= 1 { self.begun.column } else { 0 };
+        // The library counts 0 where it has looked at the line feed already.
+        let column = before + error.column.max(1);
         match &error.what {
             Some(what) => format!("not valid JSON: {what} at line {line}, column {column}"),
             None => format!("breaks off at line {line}, column {column}"),

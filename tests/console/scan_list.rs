@@ -341,7 +341,7 @@ fn leaving() {
     list.keys("\u{1b}");
     assert!(list.screen().contains("this is the top: q quits"));
     list.keys("q");
-    assert_eq!(list.effects, [quit.clone()]);
+    assert_eq!(list.effects, std::slice::from_ref(&quit));
     let mut list = List::done();
     list.effects.clear();
     list.keys("/abc").send(Msg::Key(Key::Interrupt));
@@ -471,6 +471,7 @@ fn hostile_names_and_small_terminals() {
 #[test]
 fn random_messages() {
     let keys: Vec<Key> = scan::commands::COMMANDS.iter().flat_map(|c| c.keys).copied().collect();
+    let side = |cells: usize| u16::try_from(cells).unwrap();
     let mut list = List::new(80, 24);
     let all = found();
     for step in 0..4_000_u64 {
@@ -482,7 +483,7 @@ fn random_messages() {
             2 => Msg::Scanned(Ok(Box::new(report(all[..one % 5].to_vec(), Extent::Cancelled)))),
             3 => Msg::Scanned(Ok(Box::new(report(all[one % 5..].to_vec(), Extent::Complete)))),
             4 => Msg::Scanned(Err("no".to_owned())),
-            5 => Msg::Resize(Size { width: (one % 130) as u16, height: (one % 41) as u16 }),
+            5 => Msg::Resize(Size { width: side(one % 130), height: side(one % 41) }),
             6 => Msg::Progress(ScanProgress::default()),
             _ => Msg::Key(keys[one % keys.len()]),
         });

@@ -58,6 +58,19 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Makes a log look as if it was written just now: archives have no times.
+pub(crate) fn touch(log: &Path) {
+    let files = if log.is_dir() {
+        fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path()).collect()
+    } else {
+        vec![log.to_owned()]
+    };
+    for file in files {
+        let file = File::options().append(true).open(file).unwrap();
+        file.set_modified(std::time::SystemTime::now()).unwrap();
+    }
+}
+
 impl Recording {
     fn read(dir: PathBuf) -> Self {
         let name = dir.file_name().unwrap().to_string_lossy().into_owned();
@@ -81,6 +94,11 @@ impl Unpacked {
     /// The log as the application's own listener wrote it.
     pub(crate) fn log(&self) -> PathBuf {
         only_child(&self.root.path().join("logs"))
+    }
+
+    /// The form of this name.
+    pub(crate) fn form(&self, name: &str) -> PathBuf {
+        only_child(&self.root.path().join("forms").join(name))
     }
 
     /// The same events in other forms, written by Spark's own writers.

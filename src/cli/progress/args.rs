@@ -20,19 +20,20 @@ EXAMPLES:
   statetop progress driver.log --format csv > batches.csv
 
 SOURCES, alone or mixed:
-  progress JSON   as a StreamingQueryListener, recentProgress or lastProgress has
-                  it: one object per line, arrays, or printed on many lines
-  drivers' logs   of log4j in any layout, or structured (JSON); INFO level has the
-                  progress, ERROR and WARN failures and confs that were ignored
-  event logs      of Spark: one file without compression
-  pipelines       their event log on Databricks, exported as JSON
-  Files compressed with gzip are unpacked. Times without a zone are taken as UTC.
+  progress JSON  of a StreamingQueryListener, recentProgress or lastProgress;
+                 one object per line, arrays, or printed on many lines
+  drivers' logs  of log4j in any layout, or structured (JSON); progress is in
+                 them at level INFO, failures and ignored confs always
+  event logs     of Spark, as one file without compression
+  pipelines      their event log on Databricks, exported as JSON
+  What is compressed with gzip is unpacked. Times without a zone are UTC.
 
 BETWEEN THE BATCHES:
-  restarted       the run id changed
-  left no progress  batch ids are missing: an offline repartition takes one and
-                  reports nothing, or the source lost them
-  not read        something looks like an event and is not; reading goes on after it
+  restarted  the run id changed
+  batch 9 left no progress
+             An offline repartition takes a batch id and reports nothing; or
+             the source lost the batch.
+  not read   Something looks like an event and is none. Reading goes on.
 
 EXIT CODES:
   0    events were read, whatever they tell
@@ -50,7 +51,7 @@ pub(crate) struct ProgressArgs {
     ///
     /// Files that are cut, rotated or not there yet are followed too. Standard input is always
     /// read as it comes.
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) follow: bool,
     /// Leave out what is older: so long ago, or a moment
     ///

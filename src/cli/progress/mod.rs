@@ -8,7 +8,7 @@ mod csv;
 mod table;
 
 use std::io::{self, Write};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ProgressArgs, around: &mut Surroundings<'_>) -> Result<
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let events = stream::events(sources, until, (around.input)(), &cancel)?;
-    let since = args.since.map(|since| since.moment(SystemTime::now().into()));
+    let since = args.since.map(|since| since.moment(around.now));
     let look = around.look(args.color);
     let format = match args.format {
         ProgressFormat::Table => Format::Table(TableLines::new(look, args.sources.len() > 1)),

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! ledger_agg  11111111-2222-4333-8444-555555555501  run 8a378dd9
-//!     time    batch     rows in    state rows  batch time    rows/s  watermark lag
 //! 2026-11-30 UTC
+//!     time    batch     rows in    state rows  batch time    rows/s  watermark lag
 //! 16:07:23        8           0           443      910 ms       0.0           15 m
 //! 16:07:31  -- restarted: run 67ade62f --
 //! ```
 //! Widths are fixed, since what is still to come cannot be measured.
 
 use super::super::look::{Look, Role};
-use super::super::number::{count, duration};
+use super::super::number::duration;
+use super::super::page::flow;
 use super::super::text::{clean, width, wrap};
+use crate::figures::{count, span, whole};
 use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
 use crate::units::UnixMillis;
 
@@ -41,6 +43,8 @@ pub(super) struct TableLines {
     /// Whether sources are told: where there are several.
     with_source: bool,
     heading: Option<Heading>,
+    /// Whether the columns have their titles since the heading.
+    titled: bool,
     day: Option<String>,
     /// Whether the latest line said that the query waits.
     idle: bool,
@@ -56,7 +60,7 @@ struct Heading {
 impl TableLines {
     /// A table that has just begun.
     pub(super) fn new(look: Look, with_source: bool) -> Self {
-        Self { look, with_source, heading: None, day: None, idle: false }
+        Self { look, with_source, heading: None, titled: false, day: None, idle: false }
     }
 
     /// The text of a line, with what has to be said before it.
@@ -77,11 +81,14 @@ impl TableLines {
             self.day = Some(day);
         }
         let time = line.timestamp.and_then(time_of_day).unwrap_or_default();
-        if line.kind == LineKind::Progress {
-            lines.push(self.row(&cells(line, time)));
-        } else {
-            let (role, sentence) = sentence(line);
+        if let Some((role, sentence)) = sentence(line) {
             self.sentence(&time, role, &sentence, &mut lines);
+        } else {
+            if !std::mem::replace(&mut self.titled, true) {
+                let titles = COLUMNS.map(|(title, _)| title.to_owned());
+                lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+            }
+            lines.push(self.row(&cells(line, time)));
         }
         lines.iter().flat_map(|line| [self.look.charset.encode(line), "\n".into()]).collect()
     }
@@ -104,14 +111,11 @@ impl TableLines {
             .filter_map(|part| part.as_deref().map(|part| clean(part).into_owned()))
             .collect();
         parts.extend(line.run_id.as_deref().map(|run| format!("run {}", short(run))));
-        if self.with_source {
-            parts.push(format!("({})", clean(&line.source)));
+        parts.extend(self.with_source.then(|| format!("({})", clean(&line.source))));
+        for part in flow(&parts, self.look.columns) {
+            lines.push(self.look.paint(Role::Title, &part));
         }
-        if !parts.is_empty() {
-            lines.push(self.look.paint(Role::Title, &parts.join("  ")));
-        }
-        let titles = COLUMNS.map(|(title, _)| title.to_owned());
-        lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+        self.titled = false;
         let source = self.with_source.then(|| line.source.clone());
         self.heading = Some(Heading { query: query(line).map(str::to_owned), source });
     }
@@ -166,7 +170,7 @@ fn cells(line: &ProgressLine, time: String) -> [String; COLUMNS.len()] {
         line.batch_id.map_or_else(dash, |batch| batch.to_string()),
         line.rows_in.map_or_else(dash, count),
         state_rows(line),
-        line.batch_duration_ms.map_or_else(dash, took),
+        line.batch_duration_ms.map_or_else(dash, span),
         line.processed_rate.map_or_else(dash, rate),
         watermark_lag(line),
     ]
@@ -176,6 +180,9 @@ fn state_rows(line: &ProgressLine) -> String {
     match line.state_rows() {
         Some(rows) => count(rows),
         None if line.operators.is_empty() => "-".to_owned(),
+        None if line.operators.iter().any(|operator| operator.rows_tracked == Some(false)) => {
+            "not tracked".to_owned()
+        }
         None => "not known".to_owned(),
     }
 }
@@ -188,39 +195,16 @@ fn watermark_lag(line: &ProgressLine) -> String {
     }
 }
 
-/// `922 ms`, `41.9 s`, `1 m 2 s`, `2 h 5 m`.
-fn took(millis: u64) -> String {
-    match millis {
-        0..1000 => format!("{millis} ms"),
-        1000..59_950 => {
-            let tenths = (millis + 50) / 100;
-            format!("{}.{} s", tenths / 10, tenths % 10)
-        }
-        59_950..3_600_000 => {
-            let seconds = (millis + 500) / 1000;
-            format!("{} m {} s", seconds / 60, seconds % 60)
-        }
-        _ => duration(millis),
-    }
-}
-
 /// Rows per second: `97.0`, `2,977`.
 fn rate(rows: f64) -> String {
-    if rows.abs() < 999.95 {
-        return format!("{rows:.1}");
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates, and a rate is not negative"
-    )]
-    count(rows.round() as u64)
+    if rows.abs() < 999.95 { format!("{rows:.1}") } else { count(whole(rows)) }
 }
 
-/// What a line other than a microbatch says.
-fn sentence(line: &ProgressLine) -> (Role, String) {
+/// What a line says; `None` for a microbatch, which is a row.
+fn sentence(line: &ProgressLine) -> Option<(Role, String)> {
     let text = || line.text.clone().unwrap_or_default();
-    match line.kind {
+    Some(match line.kind {
+        LineKind::Progress => return None,
         LineKind::Started => {
             let checkpoint = line.checkpoint.as_deref().map(|path| format!("; checkpoint {path}"));
             (Role::Info, format!("started{}", checkpoint.unwrap_or_default()))
@@ -268,7 +252,7 @@ fn sentence(line: &ProgressLine) -> (Role, String) {
             let place = line.source_line.map_or_else(String::new, |line| format!(":{line}"));
             (Role::Warning, format!("{}{place} not read: {}", line.source, text()))
         }
-    }
+    })
 }
 
 fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (Role, String) {
@@ -285,7 +269,7 @@ fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (
             (Role::Error, format!("{what} failed{}", gist.unwrap_or_default()))
         }
         RepartitionWord::Done => {
-            let took = repartition.duration_ms.map(|millis| format!(" after {}", took(millis)));
+            let took = repartition.duration_ms.map(|millis| format!(" after {}", span(millis)));
             (Role::Info, format!("{what}{batch}, done{}", took.unwrap_or_default()))
         }
         RepartitionWord::Planned => (Role::Info, format!("{what}{batch}")),
@@ -293,16 +277,20 @@ fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (
     }
 }
 
-/// The line of an exception that says most: with its class, else the innermost cause, else the
-/// first.
+/// The line of an exception that says most: of a Python function its error, else the one with the
+/// class, else the innermost cause, else the first.
 fn gist(exception: &str, class: Option<&str>) -> String {
+    let python = python_error(exception).map(|error| match class {
+        Some(class) => format!("[{class}] {error}"),
+        None => error.to_owned(),
+    });
     let bracketed = class.and_then(|class| {
         let at = exception.rfind(&format!("[{class}]"))?;
         exception.get(at..)?.lines().next().map(str::to_owned)
     });
     let cause = || exception.lines().rev().find_map(|line| line.strip_prefix("Caused by: "));
     let first = || exception.lines().next().unwrap_or_default();
-    let line = bracketed.unwrap_or_else(|| {
+    let line = python.or(bracketed).unwrap_or_else(|| {
         let line = cause().unwrap_or_else(first);
         class.map_or_else(|| line.to_owned(), |class| format!("[{class}] {line}"))
     });
@@ -312,17 +300,18 @@ fn gist(exception: &str, class: Option<&str>) -> String {
     }
 }
 
+/// The error below Python's traceback: its first line that is not indented.
+fn python_error(exception: &str) -> Option<&str> {
+    let (_, traceback) = exception.rsplit_once("Traceback (most recent call last):\n")?;
+    traceback.lines().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn times_have_one_or_two_units() {
-        let times = [0, 922, 41_880, 59_949, 59_950, 61_874, 3_599_000, 7_500_000];
-        assert_eq!(
-            times.map(took),
-            ["0 ms", "922 ms", "41.9 s", "59.9 s", "1 m 0 s", "1 m 2 s", "59 m 59 s", "2 h 5 m"]
-        );
+    fn rates_keep_a_decimal_as_long_as_it_says_something() {
         assert_eq!([0.0, 97.04, 999.9, 2977.4].map(rate), ["0.0", "97.0", "999.9", "2,977"]);
     }
 
@@ -334,5 +323,8 @@ mod tests {
         assert_eq!(gist(exception, None), "x.G: deep");
         assert_eq!(gist("x.E: no", Some("OUTER_CLASS")), "[OUTER_CLASS] x.E: no");
         assert_eq!(gist(&"x".repeat(1000), None).len(), GIST + 4);
+        let python = "x.E: [A_B] An error. Message: Traceback (most recent call last):\n  File\n    \
+                      raise\nValueError: locked\n SQLSTATE: 39000\n\tat a.B";
+        assert_eq!(gist(python, Some("A_B")), "[A_B] ValueError: locked");
     }
 }

@@ -8,6 +8,7 @@ use super::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
     RepartitionLine, RepartitionWord, SinkLine, SourceLine,
 };
+use crate::figures::span;
 use crate::telemetry::seams::{Resize, Seam};
 use crate::telemetry::{
     Custom, Environment, Event, EventKind, Measure, OperatorProgress, PartitionLoad, Place,
@@ -24,29 +25,29 @@ impl ProgressLine {
             EventKind::Started(started) => Self {
                 timestamp: started.timestamp,
                 checkpoint: started.checkpoint,
-                ..Self::new(LineKind::Started, place).about(&started.query)
+                ..Self::new(LineKind::Started, &place).about(&started.query)
             },
-            EventKind::Progress(progress) => Self::of_progress(*progress, place),
+            EventKind::Progress(progress) => Self::of_progress(*progress, &place),
             EventKind::Idle { query, timestamp } => {
-                Self { timestamp, ..Self::new(LineKind::Idle, place).about(&query) }
+                Self { timestamp, ..Self::new(LineKind::Idle, &place).about(&query) }
             }
-            EventKind::Terminated(ended) => Self::of_end(ended, place),
-            EventKind::PartitionLoad(load) => Self::of_load(&load, place),
+            EventKind::Terminated(ended) => Self::of_end(ended, &place),
+            EventKind::PartitionLoad(load) => Self::of_load(&load, &place),
             EventKind::Environment(environment) => Self {
                 environment: Some(EnvironmentLine::of(*environment)),
-                ..Self::new(LineKind::Environment, place)
+                ..Self::new(LineKind::Environment, &place)
             },
-            EventKind::Repartition(note) => Self::of_repartition(note, place),
+            EventKind::Repartition(note) => Self::of_repartition(note, &place),
             EventKind::ConfRestored(conf) => Self {
                 timestamp: conf.timestamp,
                 conf: Some(ConfLine { key: conf.key, asked: conf.asked, kept: conf.kept }),
-                ..Self::new(LineKind::ConfRestored, place)
+                ..Self::new(LineKind::ConfRestored, &place)
             },
             EventKind::Interrupted(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Interrupted, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Interrupted, &place) }
             }
             EventKind::Unreadable(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Unreadable, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Unreadable, &place) }
             }
         }
     }
@@ -60,7 +61,7 @@ impl ProgressLine {
             name: next.name.clone(),
             timestamp: next.timestamp,
             text: Some(words(seam)),
-            ..Self::new(kind, place)
+            ..Self::new(kind, &place)
         };
         match seam {
             Seam::Restart { .. } => line(LineKind::Restart),
@@ -78,7 +79,7 @@ impl ProgressLine {
         }
     }
 
-    fn new(kind: LineKind, place: Place) -> Self {
+    fn new(kind: LineKind, place: &Place) -> Self {
         Self {
             kind,
             query_id: None,
@@ -116,7 +117,7 @@ impl ProgressLine {
         Self { query_id, run_id, name, ..self }
     }
 
-    fn of_progress(progress: Progress, place: Place) -> Self {
+    fn of_progress(progress: Progress, place: &Place) -> Self {
         let phases = progress.phases.into_iter().map(|(name, millis)| (name, millis.into()));
         Self {
             batch_id: progress.batch,
@@ -139,7 +140,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_end(ended: Terminated, place: Place) -> Self {
+    fn of_end(ended: Terminated, place: &Place) -> Self {
         Self {
             timestamp: ended.timestamp,
             error_class: ended.class_in_text.or(ended.error_class),
@@ -148,7 +149,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_load(load: &PartitionLoad, place: Place) -> Self {
+    fn of_load(load: &PartitionLoad, place: &Place) -> Self {
         let tasks = load.tasks.iter().map(|task| LoadLine::of(load.operator, task));
         Self {
             batch_id: load.batch,
@@ -158,7 +159,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_repartition(note: RepartitionNote, place: Place) -> Self {
+    fn of_repartition(note: RepartitionNote, place: &Place) -> Self {
         let to = Some(u64::from(note.partitions));
         let mut line = Self {
             batch_id: note.batch,
@@ -182,9 +183,10 @@ impl ProgressLine {
 
 impl OperatorLine {
     fn of(operator: OperatorProgress) -> Self {
-        let rows = match operator.rows {
-            Rows::Known(rows) => Some(rows),
-            Rows::Untracked | Rows::Unknown => None,
+        let (rows, rows_tracked) = match operator.rows {
+            Rows::Known(rows) => (Some(rows), Some(true)),
+            Rows::Untracked => (None, Some(false)),
+            Rows::Unknown => (None, None),
         };
         let labelled = operator.labelled.into_iter().map(|metric| {
             let name = format!("{}.partition_{}_{}", metric.name, metric.partition, metric.store);
@@ -196,6 +198,7 @@ impl OperatorLine {
             name: operator.name,
             rows,
             rows_known: rows.is_some(),
+            rows_tracked,
             updated: operator.updated,
             removed: operator.removed,
             dropped: operator.dropped,
@@ -300,11 +303,7 @@ fn resized(Resize { from, to, pause_ms }: Resize) -> String {
         (_, Some(to)) => format!(" to {to} partitions"),
         (_, None) => String::new(),
     };
-    let took = pause_ms.map(|millis| {
-        // Tenths of a second, rounded.
-        let tenths = millis.saturating_add(50) / 100;
-        format!(", which took {}.{} s", tenths / 10, tenths % 10)
-    });
+    let took = pause_ms.map(|millis| format!(", which took {}", span(millis)));
     format!("a repartition{counts}{}", took.unwrap_or_default())
 }
 
@@ -327,9 +326,9 @@ mod tests {
             (
                 Seam::Resize {
                     before: BatchId(10),
-                    resize: Resize { from: None, to: Some(400), pause_ms: Some(43_950) },
+                    resize: Resize { from: None, to: Some(400), pause_ms: Some(43_912) },
                 },
-                "before batch 10: a repartition to 400 partitions, which took 44.0 s",
+                "before batch 10: a repartition to 400 partitions, which took 43.9 s",
             ),
             (Seam::Restart { from: "a".into(), to: "b".into() }, "restarted: run b after a"),
         ] {

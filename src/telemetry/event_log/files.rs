@@ -46,7 +46,7 @@ pub(super) struct Rolled {
     pub(super) name: String,
     pub(super) modified: Option<UnixMillis>,
     /// Whether it stands for all files up to its place.
-    compact: bool,
+    pub(super) compact: bool,
 }
 
 /// The layout of a log of this name and kind; `None` for what cannot be one.

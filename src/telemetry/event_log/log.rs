@@ -184,6 +184,9 @@ impl Log {
         let tail = Tail::open(&self.storage, &start.name)?;
         let begin = if start == first { Begin::Start } else { Begin::Later };
         self.begin(tail, begin);
+        if start.compact {
+            self.pipe.say(EventKind::Interrupted(COMPACTED.to_owned()), out);
+        }
         self.enter_file(out)
     }
 
@@ -297,6 +300,9 @@ impl Log {
         }
     }
 }
+
+const COMPACTED: &str = "was compacted by the history server, which keeps no progress: the \
+                         batches in it are no longer known";
 
 /// A file as it is named to the operator.
 fn shown(storage: &Storage, path: &str) -> Arc<str> {

@@ -32,6 +32,19 @@ pub(super) struct Operator {
     pub(super) metrics: Vec<(Metric, u64)>,
 }
 
+impl Operator {
+    /// Whether tasks tell what the operator has for this metric, 0 by leaving it out.
+    ///
+    /// An aggregation reads its state before it writes it, by a node of its own. The first of
+    /// the two loads the instance, the second counts loads and finds none, so that only more
+    /// than none says something.
+    pub(super) fn tells(&self, metric: Metric) -> bool {
+        let reads_before = self.name.ends_with("StateStoreSave");
+        let has = self.metrics.iter().any(|(known, _)| *known == metric);
+        has && !(metric == Metric::Loaded && reads_before)
+    }
+}
+
 /// Reads the execution's id and the stateful operators of the plan from the line of a
 /// `SparkListenerSQLExecutionStart` or `SparkListenerSQLAdaptiveExecutionUpdate`.
 ///

@@ -140,33 +140,34 @@ impl Stage {
         for place in order {
             let Some(operator) = self.operators.get(place) else { continue };
             let measures = |task: &Task| task.planned.get(place).copied().unwrap_or_default();
-            let has = |metric| operator.metrics.iter().any(|(known, _)| *known == metric);
+            let tells = |metric| operator.tells(metric);
             loads.push(PartitionLoad {
                 operator: Some(operator.id),
                 operator_name: Some(operator.name.to_string()),
-                ..self.load(&tasks, measures, has)
+                ..self.load(&tasks, measures, tells)
             });
         }
         if let Some(operator) = &self.unplanned {
-            let has =
+            let tells =
                 |metric| operator.accumulators.get(metric as usize).is_some_and(Option::is_some);
-            loads.push(self.load(&tasks, |task| task.unplanned, has));
+            loads.push(self.load(&tasks, |task| task.unplanned, tells));
         }
         Ok(loads)
     }
 
-    /// What the tasks did for one operator, of which `has` says which metrics it has.
+    /// What the tasks did for one operator, of which `tells` says for which metrics a task that
+    /// has none has 0.
     fn load(
         &self,
         tasks: &BTreeMap<u32, Task>,
         measures: impl Fn(&Task) -> Measures,
-        has: impl Fn(Metric) -> bool,
+        tells: impl Fn(Metric) -> bool,
     ) -> PartitionLoad {
         let counted = self.batch.track_rows != Some(false)
             && (self.batch.track_rows == Some(true)
                 || tasks.values().any(|task| get(&measures(task), Metric::Rows) > Some(0)));
         // Spark leaves what is 0 out of a task's list.
-        let zero = |metric| (has(metric) && (counted || metric != Metric::Rows)).then_some(0);
+        let zero = |metric| (tells(metric) && (counted || metric != Metric::Rows)).then_some(0);
         let task = |task: &Task| {
             let measures = measures(task);
             let value = |metric| {

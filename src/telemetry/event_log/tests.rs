@@ -278,6 +278,29 @@ fn plans_and_jobs_live_across_rolled_files() {
     assert!(events.last().unwrap().place.source.ends_with("some-copy/events_7_app-1"));
 }
 
+#[test]
+fn rolled_files_that_are_older_than_the_moment_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("eventlog_v2_app-1");
+    fs::create_dir(&log).unwrap();
+    let hour = 3_600_000;
+    let write = |number: u64, script: Script| {
+        let path = log.join(format!("events_{number}_app-1"));
+        fs::write(&path, script.0).unwrap();
+        let written = std::time::UNIX_EPOCH + std::time::Duration::from_millis(number * hour);
+        fs::File::options().append(true).open(path).unwrap().set_modified(written).unwrap();
+    };
+    write(1, Script::new().batch(1, hour - 1));
+    write(2, Script::default().line("not read, or else it would be unreadable"));
+    write(3, Script::default().batch(3, 3 * hour - 1));
+    write(4, Script::default().batch(4, 4 * hour - 1));
+    let since = Some(UnixMillis(i64::try_from(3 * hour).unwrap()));
+    let events = read(&log, Options { since, ..Options::default() });
+    assert!(matches!(events[0].kind, EventKind::Environment(_)));
+    let batches: Vec<Option<BatchId>> = loads(&events).iter().map(|load| load.batch).collect();
+    assert_eq!((batches, events.len()), (vec![Some(BatchId(4))], 2));
+}
+
 /// A log that is followed while a test changes it.
 fn follow(path: &Path, enough: usize, mut change: impl FnMut(usize)) -> Vec<Event> {
     let options = Options { until: Until::Cancelled, ..Options::default() };

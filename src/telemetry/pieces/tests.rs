@@ -69,7 +69,7 @@ fn an_object_may_follow_text_on_its_line() {
 fn lines_that_end_with_a_brace_are_text_when_nothing_like_json_follows() {
     assert_eq!(
         split("def f() {\n\n  return\n}\nx {"),
-        ["1 text def f() {", "3 text   return", "4 text }", "5 text x {"]
+        ["1 text def f() {", "3 text return", "4 text }", "5 text x {"]
     );
     assert_eq!(split("{\n  {\"a\":1}"), ["1 text {", "2 {\"a\":1}"]);
     assert_eq!(split("{'id': 'a'}"), ["1 text {'id': 'a'}"]);

@@ -189,6 +189,18 @@ class Recorder:
         if self.at_least("4.0.0"):
             self.simple("tws", lambda c: transform(c, Ledger, "ProcessingTime"), "update")
 
+    def reload(self) -> None:
+        """Two operators whose instances are loaded from storage after a restart."""
+        query = self.query("chained")
+        query.context.feed().add(events(2))
+        query.start(chained(query.context), "append")
+        query.finish()
+        session.unload_state(self.spark)
+        query.context.feed().add(events(1, first=2))
+        query.start(chained(query.context), "append")
+        query.finish()
+        query.context.close()
+
     def truth(self) -> list[dict[str, Any]]:
         """What Spark says of each query, tasks as its web interface tells them."""
         stages = Interface(self.spark).stages_by_run()
