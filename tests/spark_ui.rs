@@ -17,7 +17,9 @@ use statetop::task::Cancel;
 use statetop::telemetry::event_log::Ended;
 use statetop::telemetry::follow::Until;
 use statetop::telemetry::ui::{Credentials, Limits, Options, SparkUi};
-use statetop::telemetry::{EventKind, OperatorProgress, PartitionLoad, Progress, Rows, TaskLoad, Teller};
+use statetop::telemetry::{
+    EventKind, OperatorProgress, PartitionLoad, Progress, Rows, TaskLoad, Teller,
+};
 
 use support::spark_ui::{self, Recording, View, moment};
 use support::web::{Answer, Server};
@@ -48,7 +50,11 @@ fn read(address: &str, options: Options) -> Vec<EventKind> {
 }
 
 /// Follows until `enough` is told, and gives all that was told until then.
-fn follow(address: &str, options: Options, enough: impl Fn(&[EventKind]) -> bool) -> Vec<EventKind> {
+fn follow(
+    address: &str,
+    options: Options,
+    enough: impl Fn(&[EventKind]) -> bool,
+) -> Vec<EventKind> {
     let mut events = Vec::new();
     let begun = Instant::now();
     let ui = SparkUi::open(address, following(options)).unwrap();
@@ -377,16 +383,17 @@ fn of_many_microbatches_only_the_newest_are_asked_for_in_full() {
 fn tasks_are_asked_for_by_the_page() {
     let mut recording = spark_ui::of("4.3.0");
     let load = |events: &[EventKind]| loads(events).last().unwrap().tasks.len();
-    let stage = {
-        let (server, _) = spark_ui::serve(spark_ui::of("4.3.0"), "");
-        read(&server.address, all_of_it());
-        let asked = server.requests();
-        let tasks = asked.iter().rev().find(|it| it.path.ends_with("/taskList")).unwrap();
-        assert!(asked.iter().filter(|it| it.path.ends_with("/sql")).all(|it| {
-            it.query("length").is_some() && it.query("details") == Some("false")
-        }));
-        tasks.path.split('/').rev().nth(2).unwrap().to_owned()
-    };
+    let stage =
+        {
+            let (server, _) = spark_ui::serve(spark_ui::of("4.3.0"), "");
+            read(&server.address, all_of_it());
+            let asked = server.requests();
+            let tasks = asked.iter().rev().find(|it| it.path.ends_with("/taskList")).unwrap();
+            assert!(asked.iter().filter(|it| it.path.ends_with("/sql")).all(|it| {
+                it.query("length").is_some() && it.query("details") == Some("false")
+            }));
+            tasks.path.split('/').rev().nth(2).unwrap().to_owned()
+        };
     let one = recording.answers["tasks"][format!("{stage}/0")][0].clone();
     let many: Vec<Value> = (0..1_234)
         .map(|partition| {
@@ -419,9 +426,8 @@ fn said(answer: impl Fn() -> Answer + Send + Sync + 'static, options: Options) -
 #[test]
 fn what_goes_wrong_is_said_with_what_to_do() {
     let html = || b"<!DOCTYPE html><html>log in</html>".to_vec();
-    let whole = |status, kind, body: &'static [u8]| {
-        move || Answer::Whole(status, kind, body.to_vec())
-    };
+    let whole =
+        |status, kind, body: &'static [u8]| move || Answer::Whole(status, kind, body.to_vec());
     for (note, words) in [
         (said(move || Answer::Whole(200, "text/html", html()), impatient()), "not a Spark UI"),
         (said(whole(200, "application/json", b"<html>"), impatient()), "not a Spark UI"),
@@ -433,13 +439,28 @@ fn what_goes_wrong_is_said_with_what_to_do() {
         (said(whole(200, "application/json", b"{\"a\":"), impatient()), "unlike those of Spark"),
         (said(whole(200, "application/json", b"{\"a\":1}"), impatient()), "unlike those of Spark"),
         (said(whole(200, "application/json", b"[]"), impatient()), "without applications"),
-        (said(|| Answer::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{".to_vec()), impatient()), "broke"),
+        (
+            said(
+                || Answer::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{".to_vec()),
+                impatient(),
+            ),
+            "broke",
+        ),
         (said(|| Answer::Raw(Vec::new()), impatient()), "broke"),
         (said(|| Answer::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()), impatient()), "broke"),
         (said(|| Answer::Silence(Duration::from_secs(30)), impatient()), "no whole answer within"),
-        (said(|| Answer::Endless(b" ".to_vec(), Duration::from_millis(20)), impatient()), "no whole answer"),
-        (said(|| Answer::Endless(vec![b' '; 100_000], Duration::ZERO), impatient()), "more than 1048576 bytes"),
-        (said(|| Answer::Elsewhere("https://login.example/x?secret=1".into()), impatient()), "(login.example)"),
+        (
+            said(|| Answer::Endless(b" ".to_vec(), Duration::from_millis(20)), impatient()),
+            "no whole answer",
+        ),
+        (
+            said(|| Answer::Endless(vec![b' '; 100_000], Duration::ZERO), impatient()),
+            "more than 1048576 bytes",
+        ),
+        (
+            said(|| Answer::Elsewhere("https://login.example/x?secret=1".into()), impatient()),
+            "(login.example)",
+        ),
         (said(|| Answer::Elsewhere("/again".into()), impatient()), "redirects"),
     ] {
         assert!(note.contains(words), "{words}: {note}");
@@ -517,9 +538,7 @@ fn another_application_in_the_same_place_is_told_from_its_beginning() {
         spark_ui::answer(which, "", &View::default(), request)
     });
     let last = |events: &[EventKind]| {
-        let is_stop = |kind: &EventKind| {
-            matches!(kind, EventKind::Terminated(end) if end.query.name.as_deref() == Some("stopped"))
-        };
+        let is_stop = |kind: &EventKind| matches!(kind, EventKind::Terminated(end) if end.query.name.as_deref() == Some("stopped"));
         events.last().is_some_and(is_stop) && server.requests().len() > 100
     };
     let events = follow(&server.address, impatient(), last);
@@ -620,7 +639,8 @@ fn answers_that_are_spoilt_in_any_place_end_with_words_and_no_panic() {
         let ui = SparkUi::open(&server.address, following(impatient())).unwrap();
         let cancel = Cancel::default();
         ui.read(&cancel, &mut |_| {
-            let enough = rounds.fetch_add(1, Ordering::SeqCst) > 40 || server.requests().len() > 400;
+            let enough =
+                rounds.fetch_add(1, Ordering::SeqCst) > 40 || server.requests().len() > 400;
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(server.most_at_once(), 1);

@@ -89,7 +89,12 @@ pub(crate) fn serve(recording: Recording, prefix: &'static str) -> (Server, Arc<
 }
 
 /// One answer.
-pub(crate) fn answer(recording: &Recording, prefix: &str, view: &View, request: &Request) -> Answer {
+pub(crate) fn answer(
+    recording: &Recording,
+    prefix: &str,
+    view: &View,
+    request: &Request,
+) -> Answer {
     let path = request.path.strip_prefix(prefix).and_then(|path| path.strip_prefix("/api/v1/"));
     let parts: Vec<&str> = path.unwrap_or_default().split('/').collect();
     let answers = &recording.answers;
@@ -111,7 +116,8 @@ fn of_application(answers: &Value, view: &View, parts: &[&str], request: &Reques
         ids.sort_unstable();
         ids.len().checked_sub(view.stages.unwrap_or(ids.len())).and_then(|at| ids.get(at).copied())
     };
-    let is_kept = |stage: &str| first_stage().is_none_or(|first| stage.parse::<u64>().unwrap() >= first);
+    let is_kept =
+        |stage: &str| first_stage().is_none_or(|first| stage.parse::<u64>().unwrap() >= first);
     match parts {
         ["environment"] => Answer::json(&answers["environment"]),
         ["sql"] => page(&listed(), request, 20),
