@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use statetop::task::Cancel;
 use statetop::telemetry::event_log::Ended;
 use statetop::telemetry::follow::Until;
-use statetop::telemetry::ui::{Credentials, Limits, Options, SparkUi};
+use statetop::telemetry::ui::{Address, Credentials, Limits, Options, SparkUi};
 use statetop::telemetry::{
     EventKind, OperatorProgress, PartitionLoad, Progress, Rows, TaskLoad, Teller,
 };
@@ -38,9 +38,13 @@ fn following(options: Options) -> Options {
     Options { until: Until::Cancelled, interval: Duration::from_millis(10), ..options }
 }
 
+fn open(address: &str, options: Options) -> SparkUi {
+    SparkUi::new(address.into(), Address::parse(address).unwrap(), options)
+}
+
 fn read(address: &str, options: Options) -> Vec<EventKind> {
     let mut events = Vec::new();
-    let ended = SparkUi::open(address, options).unwrap().read(&Cancel::default(), &mut |event| {
+    let ended = open(address, options).read(&Cancel::default(), &mut |event| {
         assert_eq!(&*event.place.source, address);
         events.push(event.kind);
         ControlFlow::Continue(())
@@ -57,7 +61,7 @@ fn follow(
 ) -> Vec<EventKind> {
     let mut events = Vec::new();
     let begun = Instant::now();
-    let ui = SparkUi::open(address, following(options)).unwrap();
+    let ui = open(address, following(options));
     let ended = ui.read(&Cancel::default(), &mut |event| {
         events.push(event.kind);
         assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", notes(&events));
@@ -573,7 +577,7 @@ fn an_application_that_ended_is_read_once_even_when_followed() {
 fn giving_up_does_not_wait_for_a_source_that_hangs() {
     let server = Server::start(|_| Answer::Silence(Duration::from_secs(30)));
     let cancel = Cancel::default();
-    let ui = SparkUi::open(&server.address, following(impatient())).unwrap();
+    let ui = open(&server.address, following(impatient()));
     let begun = Instant::now();
     let ended = thread::scope(|scope| {
         let reading = scope.spawn(|| ui.read(&cancel, &mut |_| ControlFlow::Continue(())));
@@ -636,7 +640,7 @@ fn answers_that_are_spoilt_in_any_place_end_with_words_and_no_panic() {
             }
         });
         let rounds = AtomicUsize::new(0);
-        let ui = SparkUi::open(&server.address, following(impatient())).unwrap();
+        let ui = open(&server.address, following(impatient()));
         let cancel = Cancel::default();
         ui.read(&cancel, &mut |_| {
             let enough =

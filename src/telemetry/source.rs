@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow::{self, Until};
+use super::ui::{Address, AddressError};
 
 /// Bytes that are looked at.
 const HEAD: u64 = 4096;
@@ -40,8 +41,8 @@ pub enum SourceKind {
     Pipe(PathBuf),
     /// An event log of Spark: a directory of rolled files, or one file.
     EventLog(PathBuf),
-    /// The address of a Spark UI.
-    SparkUi(String),
+    /// The Spark UI of an application.
+    SparkUi(Address),
 }
 
 /// Why a source is none.
@@ -62,6 +63,9 @@ pub enum SourceError {
         #[source]
         error: io::Error,
     },
+    /// It is meant for a Spark UI, and is no address of one.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// It lies where events are not read from.
     #[error(
         "{0}: events are read from files of this machine and from standard input; fetch it first, \
@@ -75,12 +79,12 @@ impl Source {
     ///
     /// # Errors
     /// [`SourceError`] when there is no such file (unless it is waited for), when it cannot be
-    /// read, or when the address is of no kind that events are read from.
+    /// read, or when it is no address, or of no kind that events are read from.
     pub fn of(name: &str, until: Until) -> Result<Self, SourceError> {
         let kind = if name == "-" {
             SourceKind::Stdin
         } else if name.starts_with("http://") || name.starts_with("https://") {
-            SourceKind::SparkUi(name.to_owned())
+            SourceKind::SparkUi(Address::parse(name)?)
         } else if let Some(path) = name.strip_prefix("file://") {
             of_path(Path::new(path), name, until)?
         } else if name.contains("://") {
@@ -205,7 +209,8 @@ mod tests {
         let kind = |name| Source::of(name, Until::End).map(|source| source.kind);
         assert_eq!(kind("-").unwrap(), SourceKind::Stdin);
         let address = "http://host:4040";
-        assert_eq!(kind(address).unwrap(), SourceKind::SparkUi(address.to_owned()));
+        assert_eq!(kind(address).unwrap(), SourceKind::SparkUi(Address::parse(address).unwrap()));
+        assert!(matches!(kind("http://joe:pw@host"), Err(SourceError::Address(_))));
         assert!(matches!(kind("s3://bucket/log"), Err(SourceError::Elsewhere(_))));
         assert!(matches!(kind("/dev/null").unwrap(), SourceKind::Pipe(_)));
     }

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!  file ── chunks ──► TextReader ──┐
-//!  file ── chunks ──► TextReader ──┴─► events
+//!  file ── chunks ──► TextReader ──┼─► events
+//!  Spark UI ───── answers ─────────┘
 //! ```
 //! Queues are bounded: a reader that does not take events stops the sources, not the memory.
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -17,9 +19,11 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use flate2::read::MultiGzDecoder;
 
 use super::event::{Event, EventKind, Place};
+use super::event_log::Ended;
 use super::follow::{self, Chunk, Until};
 use super::source::{self, Source, SourceKind};
 use super::text::TextReader;
+use super::ui::{self, Credentials, SparkUi};
 use crate::task::Cancel;
 
 /// Events that may wait to be taken.
@@ -42,21 +46,31 @@ pub struct NotText {
 /// Why nobody hears any more.
 struct Gone;
 
+/// What sources need besides their names.
+pub struct Means {
+    /// What is read for `-`.
+    pub stdin: Stdin,
+    /// What gateways before a Spark UI want to see.
+    pub credentials: Credentials,
+}
+
 /// Reads sources: one after the other to their ends, or all at once until cancelled. The queue
 /// ends with them.
 ///
 /// # Errors
-/// [`NotText`] when one of them is no text. Nothing is read then.
+/// [`NotText`] when one of them is of a kind that is not read here. Nothing is read then.
 pub fn events(
     sources: Vec<Source>,
     until: Until,
-    stdin: Stdin,
+    means: Means,
     cancel: &Cancel,
 ) -> Result<Receiver<Event>, NotText> {
-    let mut stdin = Some(stdin);
+    let mut stdin = Some(means.stdin);
     let mut readings = Vec::with_capacity(sources.len());
     for source in sources {
-        readings.push(Reading { input: input(&source, &mut stdin)?, name: source.name, until });
+        let options =
+            ui::Options { credentials: means.credentials.clone(), until, ..ui::Options::default() };
+        readings.push(reading(source, until, &mut stdin, options)?);
     }
     let (sender, events) = bounded(QUEUE);
     let cancel = cancel.clone();
@@ -81,10 +95,11 @@ fn in_turn(readings: Vec<Reading>, cancel: &Cancel, sender: &Sender<Event>) {
 }
 
 /// A source that is about to be read.
-struct Reading {
-    name: Arc<str>,
-    input: Input,
-    until: Until,
+enum Reading {
+    /// Its text comes in chunks.
+    Text { name: Arc<str>, input: Input, until: Until },
+    /// It is asked.
+    SparkUi(SparkUi),
 }
 
 /// Where bytes come from.
@@ -97,23 +112,28 @@ enum Input {
     Nothing,
 }
 
-fn input(source: &Source, stdin: &mut Option<Stdin>) -> Result<Input, NotText> {
-    let not_text = |what, instead| NotText { name: Arc::clone(&source.name), what, instead };
-    Ok(match &source.kind {
+fn reading(
+    source: Source,
+    until: Until,
+    stdin: &mut Option<Stdin>,
+    ui: ui::Options,
+) -> Result<Reading, NotText> {
+    let Source { name, kind } = source;
+    let input = match kind {
         SourceKind::Stdin => stdin.take().map_or(Input::Nothing, Input::Stdin),
-        SourceKind::Text(path) => Input::File(path.clone()),
-        SourceKind::Gzip(path) => Input::Gzip(path.clone()),
-        SourceKind::Pipe(path) => Input::Pipe(path.clone()),
-        SourceKind::EventLog(path) if source::is_plain(path) => Input::File(path.clone()),
+        SourceKind::Text(path) => Input::File(path),
+        SourceKind::Gzip(path) => Input::Gzip(path),
+        SourceKind::Pipe(path) => Input::Pipe(path),
+        SourceKind::EventLog(path) if source::is_plain(&path) => Input::File(path),
         SourceKind::EventLog(_) => {
             let what = "a directory of event logs, or a compressed one";
-            return Err(not_text(what, "unpack it and name one of its files"));
+            return Err(NotText { name, what, instead: "unpack it and name one of its files" });
         }
-        SourceKind::SparkUi(_) => {
-            let instead = "name the event log, the driver's log or a listener's file";
-            return Err(not_text("the address of a Spark UI", instead));
+        SourceKind::SparkUi(address) => {
+            return Ok(Reading::SparkUi(SparkUi::new(name, address, ui)));
         }
-    })
+    };
+    Ok(Reading::Text { name, input, until })
 }
 
 impl Input {
@@ -140,7 +160,10 @@ impl Input {
 impl Reading {
     /// Reads the source.
     fn run(self, cancel: &Cancel, sender: &Sender<Event>) -> Result<(), Gone> {
-        let Self { name, input, until } = self;
+        let (name, input, until) = match self {
+            Self::Text { name, input, until } => (name, input, until),
+            Self::SparkUi(ui) => return ask(&ui, cancel, sender),
+        };
         let as_written = input.comes_as_written(until);
         let chunks = input.chunks(until, cancel);
         let mut reader = TextReader::new(Arc::clone(&name));
@@ -165,6 +188,14 @@ impl Reading {
             send(events, sender)?;
         }
     }
+}
+
+fn ask(ui: &SparkUi, cancel: &Cancel, sender: &Sender<Event>) -> Result<(), Gone> {
+    let ended = ui.read(cancel, &mut |event| match sender.send(event) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    });
+    if ended == Ended::Stopped && !cancel.is_cancelled() { Err(Gone) } else { Ok(()) }
 }
 
 fn send(events: Vec<Event>, sender: &Sender<Event>) -> Result<(), Gone> {

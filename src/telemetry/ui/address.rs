@@ -28,7 +28,7 @@ const PAGES: [&str; 15] = [
 
 /// Where a Spark UI or a history server is, and which application is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub struct Address {
     /// Ends with a slash.
     base: Url,
     /// The application that the address names.
@@ -55,7 +55,10 @@ pub enum AddressError {
 impl Address {
     /// Reads an address. Of one out of a browser, page and query are left out; what follows
     /// `/history/` or `/api/v1/applications/` names the application.
-    pub(super) fn parse(text: &str) -> Result<Self, AddressError> {
+    ///
+    /// # Errors
+    /// When it is no address, or has a password in it.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
         let malformed = || AddressError::Malformed(text.to_owned());
         let mut base = Url::parse(text).map_err(|_| malformed())?;
         if !base.username().is_empty() || base.password().is_some() {

@@ -35,7 +35,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use address::AddressError;
+pub use address::{Address, AddressError};
 pub use client::Limits;
 pub use credentials::Credentials;
 
@@ -43,7 +43,6 @@ use super::event::{Event, Place};
 use super::event_log::Ended;
 use super::follow::Until;
 use crate::task::Cancel;
-use address::Address;
 use poll::Poller;
 
 /// How often it is asked where nothing else is said.
@@ -88,12 +87,9 @@ pub struct SparkUi {
 }
 
 impl SparkUi {
-    /// Reads an address, as typed or copied out of a browser. Nothing is asked yet.
-    ///
-    /// # Errors
-    /// When it is no address, or has a password in it.
-    pub fn open(address: &str, options: Options) -> Result<Self, AddressError> {
-        Ok(Self { name: address.into(), address: Address::parse(address)?, options })
+    /// Makes ready to ask at an address, under the name that the operator has for it.
+    pub fn new(name: Arc<str>, address: Address, options: Options) -> Self {
+        Self { name, address, options }
     }
 
     /// Asks, and gives each event to `out`, which says whether it wants more. What goes wrong is
