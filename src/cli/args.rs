@@ -198,9 +198,9 @@ pub(crate) struct ConsoleArgs {
     #[arg(required = true)]
     pub(crate) target: Option<String>,
     #[command(flatten)]
-    pub(crate) attach: AttachArgs,
-    #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) attach: AttachArgs,
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
     #[command(flatten)]

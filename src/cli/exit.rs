@@ -66,8 +66,6 @@ pub(crate) enum CliError {
     Demo(#[from] crate::demo::DemoError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
-    #[error(transparent)]
-    NotText(#[from] crate::telemetry::stream::NotText),
     #[error(
         "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
          INFO it has the progress), an event log, or the Spark UI of an application that has one"
@@ -113,7 +111,6 @@ impl CliError {
             | Self::Demo(_)
             | Self::Memory(_)
             | Self::Source(_)
-            | Self::NotText(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

@@ -19,6 +19,8 @@ EXAMPLES:
   statetop progress driver.log --format jsonl |
     jq -r 'select(.kind == \"terminated\") | .error_class'
   statetop progress driver.log --format csv > batches.csv
+  statetop progress /spark-logs --follow --since 1h
+      Every application with a streaming query in a directory of event logs.
   statetop progress http://driver:4040 --follow
       A running query whose logs are out of reach.
 
@@ -27,7 +29,8 @@ SOURCES, alone or mixed:
                  one object per line, arrays, or printed on many lines
   drivers' logs  of log4j in any layout, or structured (JSON); progress is in
                  them at level INFO, failures and ignored confs always
-  event logs     of Spark, as one file without compression
+  event logs     of Spark: one log, or a directory of many; compressed or not,
+                 finished or growing; with what each partition did
   a Spark UI     http://host:4040, behind a gateway with its prefix; a history
                  server as http://host:18080/history/APP. It tells batches and
                  what arrives at each partition, no watermark and no rates
@@ -50,7 +53,7 @@ EXIT CODES:
 /// `statetop progress SOURCE…`.
 #[derive(Debug, Args)]
 pub(crate) struct ProgressArgs {
-    /// Files to read, - for standard input, or the address of a Spark UI
+    /// Files, event logs and directories of them, the address of a Spark UI; - is standard input
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Go on reading while the files grow, until Ctrl-C

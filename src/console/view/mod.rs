@@ -82,7 +82,7 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
     let told = state.screen == Screen::Batches;
     match state.freshness() {
         Freshness::Loading if !told => {
-            message(canvas, chrome.body, &["Reading the checkpoint's logs."])
+            message(canvas, chrome.body, &["Reading the checkpoint's logs."]);
         }
         Freshness::Failed(why) if !told => {
             let again = "It is tried again by itself; r tries at once, q quits.";

@@ -122,7 +122,6 @@ impl QueryTimeline {
         let at = batch.and_then(|batch| batch.numbers.ended().or(batch.numbers.at));
         match (run.idle, batch) {
             (Some(idle), _) if at.is_none_or(|at| at <= idle) => Activity::Idle(idle),
-            (_, Some(_)) => Activity::Running,
             (None, None) if run.batches.is_empty() => Activity::Started,
             _ => Activity::Running,
         }
