@@ -58,12 +58,7 @@ struct Gone;
 
 /// Reads sources: one after the other to their ends, or all at once until cancelled. The queue
 /// ends with them.
-pub fn events(
-    sources: Vec<Source>,
-    span: Span,
-    means: Means,
-    cancel: &Cancel,
-) -> Receiver<Event> {
+pub fn events(sources: Vec<Source>, span: Span, means: Means, cancel: &Cancel) -> Receiver<Event> {
     let Means { stdin, credentials } = means;
     let mut stdin = Some(stdin);
     let reading = |source: Source| {

@@ -17,7 +17,7 @@ use crate::telemetry::Event;
 use crate::telemetry::event_log::{EventLog, Options};
 use crate::telemetry::follow::Until;
 use crate::telemetry::source::{Source, SourceKind};
-use crate::telemetry::stream::{self, Means};
+use crate::telemetry::stream::{self, Means, Span};
 use crate::telemetry::ui::Credentials;
 
 /// Events that may wait to be passed on.
@@ -62,7 +62,7 @@ impl Attach for Named {
         }
         let source = Source::of(&self.name, Until::Cancelled).map_err(told)?;
         if let SourceKind::EventLog(path) = &source.kind {
-            return follow_log(&path.to_string_lossy(), cancel, tell);
+            return follow_log(path, cancel, tell);
         }
         let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let stdin = stdin.unwrap_or_else(|| Box::new(empty()));
@@ -70,9 +70,9 @@ impl Attach for Named {
             Expected::SparkUi(credentials) => credentials.clone(),
             Expected::EventLog | Expected::Text => Credentials::None,
         };
+        let span = Span { until: Until::Cancelled, since: None };
         let means = Means { stdin, credentials };
-        let events = stream::events(vec![source], Until::Cancelled, means, cancel);
-        pass_on(&events.map_err(told)?, cancel, tell);
+        pass_on(&stream::events(vec![source], span, means, cancel), cancel, tell);
         Ok(())
     }
 }
