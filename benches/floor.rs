@@ -28,7 +28,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use serde_json::json;
-use statetop::state::codec;
+use statetop::codec;
 use statetop::state::files::{DataFile, FileKind};
 use statetop::state::rocks::snapshot;
 use statetop::storage::Storage;

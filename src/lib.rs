@@ -12,6 +12,7 @@
 pub mod analysis;
 pub mod checkpoint;
 pub mod cli;
+pub mod codec;
 pub mod config;
 pub mod console;
 pub mod demo;

@@ -393,6 +393,7 @@ fn ctrl_c_is_exit_code_130_and_the_result_is_marked() {
             data_directory: None,
             now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &|target| Ok(Arc::new(CheckpointReader::open(target)?)),
+            attach: &|_, _| unreachable!("nothing is attached"),
             on_interrupt: &Cancel::cancel,
         };
         let args = ["statetop", "scan", root.path().to_str().unwrap(), "--format", format];

@@ -53,6 +53,11 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
+    #[error(
+        "--events, --progress and --ui attach the console, which needs a terminal and no --format; \
+         `statetop progress SOURCE` prints what a source tells"
+    )]
+    NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
@@ -61,11 +66,9 @@ pub(crate) enum CliError {
     Demo(#[from] crate::demo::DemoError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
-    #[error(transparent)]
-    NotText(#[from] crate::telemetry::stream::NotText),
     #[error(
         "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
-         INFO it has the progress) or an event log"
+         INFO it has the progress), an event log, or the Spark UI of an application that has one"
     )]
     NoEvents(String),
     #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
@@ -91,6 +94,7 @@ impl CliError {
             )
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
+            | Self::NothingToAttach
             | Self::Config(_)
             | Self::NoConfigDirectory
             | Self::Memory(MemoryError::BadId(_))
@@ -107,7 +111,6 @@ impl CliError {
             | Self::Demo(_)
             | Self::Memory(_)
             | Self::Source(_)
-            | Self::NotText(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use zip::ZipArchive;
 
+use crate::codec;
 use crate::state::fault::FaultKind;
 use crate::state::files::{self, DataFile, FileKind, Plan, SelectError, Target};
+use crate::state::logs;
 use crate::state::rocks::changelog::{LineageEntry, Reader};
 use crate::state::rocks::snapshot::{self, SnapshotMetadata, ZipSource};
 use crate::state::rocks::{FileProblem, sst_path};
-use crate::state::{codec, logs};
 use crate::storage::{Entry, EntryKind, Storage, StorageError};
 use crate::units::{Bytes, StateVersion, UnixMillis};
 

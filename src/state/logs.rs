@@ -2,9 +2,9 @@
 
 use std::io::{BufReader, Cursor, Read};
 
-use super::codec;
 use super::files::FileKind;
 use super::rocks::changelog::Reader;
+use crate::codec;
 use crate::storage::Storage;
 use crate::units::Bytes;
 

@@ -5,7 +5,6 @@
 
 pub mod catalog;
 pub mod census;
-pub mod codec;
 mod directory;
 pub mod families;
 pub mod fault;

@@ -129,9 +129,24 @@ pub enum Watermark {
     None,
 }
 
-/// A microbatch that was done: Spark's `StreamingQueryProgress`.
+/// Who tells of a microbatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Teller {
+    /// The query itself, in a `StreamingQueryProgress`: all there is to know.
+    #[default]
+    Query,
+    /// The plan that it ran, as the Spark UI keeps it. The time is that at which the plan began,
+    /// and of the phases only the run of the plan is known (`addBatch`). Rows of state are exact;
+    /// memory and longer times are rounded as Spark shows them. Watermark, event times, rates and
+    /// offsets are not known.
+    Plan,
+}
+
+/// A microbatch that was done: Spark's `StreamingQueryProgress`, or what takes its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
+    /// Who tells of it.
+    pub told_by: Teller,
     /// Which query.
     pub query: QueryRef,
     /// The microbatch.
@@ -337,7 +352,8 @@ pub struct TaskLoad {
     pub executor: Option<Arc<str>>,
     /// Its host.
     pub host: Option<Arc<str>>,
-    /// Whether it was loaded from storage, not found on the executor, where Spark tells (4.2+).
+    /// Whether it was loaded from storage, not found on the executor, where Spark tells: 4.2 and
+    /// later, not for aggregations.
     pub loaded: Option<bool>,
 }
 

@@ -23,9 +23,10 @@ const QUEUE: usize = 16;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long a file is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Until {
     /// To its present end.
+    #[default]
     End,
     /// Until the reader is cancelled.
     Cancelled,

@@ -2,12 +2,15 @@
 //!
 //! ```text
 //!  file ── chunks ──► TextReader ──┐
-//!  file ── chunks ──► TextReader ──┴─► events
+//!  file ── chunks ──► TextReader ──┼─► events
+//!  event log ────────► EventLog ───┤
+//!  web interface ────► SparkUi ────┘
 //! ```
 //! Queues are bounded: a reader that does not take events stops the sources, not the memory.
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -17,10 +20,13 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use flate2::read::MultiGzDecoder;
 
 use super::event::{Event, EventKind, Place};
+use super::event_log::{self, Ended, EventLog};
 use super::follow::{self, Chunk, Until};
-use super::source::{self, Source, SourceKind};
+use super::source::{Source, SourceKind};
 use super::text::TextReader;
+use super::ui::{self, Address, Credentials, SparkUi};
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Events that may wait to be taken.
 const QUEUE: usize = 256;
@@ -30,13 +36,21 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Standard input.
 pub type Stdin = Box<dyn Read + Send>;
 
-/// A source of a kind that is not read here.
-#[derive(Debug, thiserror::Error)]
-#[error("{name} is {what}, which is not read; {instead}")]
-pub struct NotText {
-    name: Arc<str>,
-    what: &'static str,
-    instead: &'static str,
+/// What sources need besides their names.
+pub struct Means {
+    /// What is read for `-`.
+    pub stdin: Stdin,
+    /// What gateways before a Spark UI want to see.
+    pub credentials: Credentials,
+}
+
+/// Which part of their time sources tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// How long they are read.
+    pub until: Until,
+    /// From when on, for those that can be entered at a moment; others tell all.
+    pub since: Option<UnixMillis>,
 }
 
 /// Why nobody hears any more.
@@ -44,23 +58,17 @@ struct Gone;
 
 /// Reads sources: one after the other to their ends, or all at once until cancelled. The queue
 /// ends with them.
-///
-/// # Errors
-/// [`NotText`] when one of them is no text. Nothing is read then.
-pub fn events(
-    sources: Vec<Source>,
-    until: Until,
-    stdin: Stdin,
-    cancel: &Cancel,
-) -> Result<Receiver<Event>, NotText> {
+pub fn events(sources: Vec<Source>, span: Span, means: Means, cancel: &Cancel) -> Receiver<Event> {
+    let Means { stdin, credentials } = means;
     let mut stdin = Some(stdin);
-    let mut readings = Vec::with_capacity(sources.len());
-    for source in sources {
-        readings.push(Reading { input: input(&source, &mut stdin)?, name: source.name, until });
-    }
+    let reading = |source: Source| {
+        let input = input(source.kind, &mut stdin, &credentials);
+        Reading { input, name: source.name, span }
+    };
+    let readings: Vec<Reading> = sources.into_iter().map(reading).collect();
     let (sender, events) = bounded(QUEUE);
     let cancel = cancel.clone();
-    match until {
+    match span.until {
         Until::End => _ = thread::spawn(move || in_turn(readings, &cancel, &sender)),
         Until::Cancelled => {
             for reading in readings {
@@ -69,7 +77,7 @@ pub fn events(
             }
         }
     }
-    Ok(events)
+    events
 }
 
 fn in_turn(readings: Vec<Reading>, cancel: &Cancel, sender: &Sender<Event>) {
@@ -84,11 +92,18 @@ fn in_turn(readings: Vec<Reading>, cancel: &Cancel, sender: &Sender<Event>) {
 struct Reading {
     name: Arc<str>,
     input: Input,
-    until: Until,
+    span: Span,
 }
 
-/// Where bytes come from.
+/// Where events come from.
 enum Input {
+    EventLog(String),
+    SparkUi(Address, Credentials),
+    Text(Text),
+}
+
+/// Where the bytes of text come from.
+enum Text {
     File(PathBuf),
     Gzip(PathBuf),
     Pipe(PathBuf),
@@ -97,26 +112,18 @@ enum Input {
     Nothing,
 }
 
-fn input(source: &Source, stdin: &mut Option<Stdin>) -> Result<Input, NotText> {
-    let not_text = |what, instead| NotText { name: Arc::clone(&source.name), what, instead };
-    Ok(match &source.kind {
-        SourceKind::Stdin => stdin.take().map_or(Input::Nothing, Input::Stdin),
-        SourceKind::Text(path) => Input::File(path.clone()),
-        SourceKind::Gzip(path) => Input::Gzip(path.clone()),
-        SourceKind::Pipe(path) => Input::Pipe(path.clone()),
-        SourceKind::EventLog(path) if source::is_plain(path) => Input::File(path.clone()),
-        SourceKind::EventLog(_) => {
-            let what = "a directory of event logs, or a compressed one";
-            return Err(not_text(what, "unpack it and name one of its files"));
-        }
-        SourceKind::SparkUi(_) => {
-            let instead = "name the event log, the driver's log or a listener's file";
-            return Err(not_text("the address of a Spark UI", instead));
-        }
+fn input(kind: SourceKind, stdin: &mut Option<Stdin>, credentials: &Credentials) -> Input {
+    Input::Text(match kind {
+        SourceKind::Stdin => stdin.take().map_or(Text::Nothing, Text::Stdin),
+        SourceKind::Text(path) => Text::File(path),
+        SourceKind::Gzip(path) => Text::Gzip(path),
+        SourceKind::Pipe(path) => Text::Pipe(path),
+        SourceKind::EventLog(target) => return Input::EventLog(target),
+        SourceKind::SparkUi(address) => return Input::SparkUi(address, credentials.clone()),
     })
 }
 
-impl Input {
+impl Text {
     fn chunks(self, until: Until, cancel: &Cancel) -> Receiver<Chunk> {
         let cancel = cancel.clone();
         match self {
@@ -140,31 +147,84 @@ impl Input {
 impl Reading {
     /// Reads the source.
     fn run(self, cancel: &Cancel, sender: &Sender<Event>) -> Result<(), Gone> {
-        let Self { name, input, until } = self;
-        let as_written = input.comes_as_written(until);
-        let chunks = input.chunks(until, cancel);
-        let mut reader = TextReader::new(Arc::clone(&name));
-        let tell = |kind| {
-            let place = Place { source: Arc::clone(&name), line: None };
-            vec![Event { place, kind }]
-        };
-        loop {
-            let events = match chunks.recv_timeout(QUIET) {
-                Ok(Chunk::Bytes(bytes)) => reader.feed(&bytes),
-                Ok(Chunk::Again(why)) => reader.restart(why.to_owned()),
-                Ok(Chunk::Waiting(why)) => tell(EventKind::Interrupted(why)),
-                Ok(Chunk::Failed(error)) => {
-                    tell(EventKind::Unreadable(format!("cannot be read: {error}")))
-                }
-                // What is cut off by cancelling is nobody's fault.
-                Err(_) if cancel.is_cancelled() => return Ok(()),
-                Err(RecvTimeoutError::Timeout) if as_written => reader.settle(),
-                Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return send(reader.finish(), sender),
-            };
-            send(events, sender)?;
+        let Self { name, input, span: Span { until, since } } = self;
+        match input {
+            Input::EventLog(target) => {
+                let options = event_log::Options { query: None, since, until };
+                read_event_log(&target, options, &name, cancel, sender)
+            }
+            Input::SparkUi(address, credentials) => {
+                let options = ui::Options { credentials, until, ..ui::Options::default() };
+                let ui = SparkUi::new(name, address, options);
+                heard(sender, |tell| ui.read(cancel, tell))
+            }
+            Input::Text(text) => read_text(text, until, &name, cancel, sender),
         }
     }
+}
+
+fn read_event_log(
+    target: &str,
+    options: event_log::Options,
+    name: &Arc<str>,
+    cancel: &Cancel,
+    sender: &Sender<Event>,
+) -> Result<(), Gone> {
+    let log = match EventLog::open(target, options) {
+        Ok(log) => log,
+        Err(error) => {
+            let unreadable = EventKind::Unreadable(format!("cannot be read: {error}"));
+            return send(vec![of_source(name, unreadable)], sender);
+        }
+    };
+    heard(sender, |tell| log.read(cancel, tell))
+}
+
+/// Sends what a reading tells, as long as somebody hears it.
+fn heard(
+    sender: &Sender<Event>,
+    read: impl FnOnce(&mut dyn FnMut(Event) -> ControlFlow<()>) -> Ended,
+) -> Result<(), Gone> {
+    let mut heard = Ok(());
+    read(&mut |event| {
+        heard = sender.send(event).map_err(|_| Gone);
+        if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    heard
+}
+
+fn read_text(
+    text: Text,
+    until: Until,
+    name: &Arc<str>,
+    cancel: &Cancel,
+    sender: &Sender<Event>,
+) -> Result<(), Gone> {
+    let as_written = text.comes_as_written(until);
+    let chunks = text.chunks(until, cancel);
+    let mut reader = TextReader::new(Arc::clone(name));
+    let tell = |kind| vec![of_source(name, kind)];
+    loop {
+        let events = match chunks.recv_timeout(QUIET) {
+            Ok(Chunk::Bytes(bytes)) => reader.feed(&bytes),
+            Ok(Chunk::Again(why)) => reader.restart(why.to_owned()),
+            Ok(Chunk::Waiting(why)) => tell(EventKind::Interrupted(why)),
+            Ok(Chunk::Failed(error)) => {
+                tell(EventKind::Unreadable(format!("cannot be read: {error}")))
+            }
+            // What is cut off by cancelling is nobody's fault.
+            Err(_) if cancel.is_cancelled() => return Ok(()),
+            Err(RecvTimeoutError::Timeout) if as_written => reader.settle(),
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
+            Err(RecvTimeoutError::Disconnected) => return send(reader.finish(), sender),
+        };
+        send(events, sender)?;
+    }
+}
+
+/// Something about a source as a whole.
+fn of_source(name: &Arc<str>, kind: EventKind) -> Event {
+    Event { place: Place { source: Arc::clone(name), line: None }, kind }
 }
 
 fn send(events: Vec<Event>, sender: &Sender<Event>) -> Result<(), Gone> {

@@ -65,7 +65,7 @@ pub fn draw(model: &Model, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.answer, &answer(model));
     body(&mut canvas, model, chrome);
     if let Some((content, scroll)) = laid_over(model, symbols) {
-        window(&mut canvas, model.size, scroll, &content);
+        window(&mut canvas, overlay::area(model.size), scroll, &content);
     }
     canvas.row(chrome.bar, &bar(model, columns));
 }

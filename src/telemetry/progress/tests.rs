@@ -94,3 +94,16 @@ fn custom_metrics_of_a_partition_are_apart() {
     assert_eq!((labelled[0].name.as_str(), labelled[0].store.as_str()), ("S", "left-a"));
     assert_eq!(labelled[0].value, Some(Measure::Whole(-1)));
 }
+
+#[test]
+fn what_event_logs_leave_out_is_the_sum_over_sources() {
+    let source = |rows: u64, rate: f64| json!({"numInputRows": rows, "inputRowsPerSecond": rate, "processedRowsPerSecond": rate});
+    let both = progress(json!({"sources": [source(16, 0.5), source(14, 1.25)]}));
+    assert_eq!(both.rows_in, Some(30));
+    assert_eq!((both.input_rate, both.processed_rate), (Some(1.75), Some(1.75)));
+    let one = progress(json!({"sources": [source(16, 0.5), {}]}));
+    assert_eq!((one.rows_in, one.input_rate), (None, None));
+    assert_eq!(progress(json!({"sources": []})).rows_in, None);
+    let told = progress(json!({"numInputRows": 7, "sources": [source(16, 0.5)]}));
+    assert_eq!(told.rows_in, Some(7));
+}

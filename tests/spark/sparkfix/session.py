@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 STATE_PACKAGE = "org.apache.spark.sql.execution.streaming.state"
 
 
-def start(memory: str = "1g") -> SparkSession:
-    """A small local session: two cores, no web interface, a busy maintenance thread."""
-    spark = (
-        SparkSession.builder.master("local[2]")
+def start(memory: str = "1g", *, master: str = "local[2]", settings: dict[str, str] | None = None) -> SparkSession:
+    """A small local session: two cores, no web interface, a busy maintenance thread; `settings` win over these."""
+    builder = (
+        SparkSession.builder.master(master)
         .appName("statetop fixtures")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", memory)
@@ -20,8 +20,10 @@ def start(memory: str = "1g") -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.streaming.stateStore.maintenanceInterval", "300ms")
-        .getOrCreate()
     )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
 

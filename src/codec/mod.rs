@@ -1,13 +1,15 @@
-//! The compressed streams around changelogs, deltas and HDFS snapshots.
+//! The compressed streams around changelogs, deltas, HDFS snapshots and event logs.
 //!
 //! A file carries no mark of its codec besides the first bytes of its own framing, which
 //! are looked at here: the pinned conf is a claim, the bytes are the fact. Every reader
 //! below decodes as it goes, one block at a time, with lengths checked before memory is
-//! taken. Nothing here knows what the bytes mean.
+//! taken. [`Unpacker`] is for files that still grow: it is given bytes instead of asking for
+//! them. Nothing here knows what the bytes mean.
 
 mod lz4_block;
 mod lzf_chunks;
 mod snappy_java;
+mod unpacker;
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -15,6 +17,7 @@ use std::io::{self, BufReader, Read};
 pub use lz4_block::Lz4BlockReader;
 pub use lzf_chunks::LzfReader;
 pub use snappy_java::SnappyReader;
+pub use unpacker::Unpacker;
 
 /// Largest block or chunk that a reader accepts, compressed or not. Spark's codecs write
 /// 32 or 64 KiB; the bound leaves room for any block size that could be configured.
@@ -23,6 +26,9 @@ const MAX_BLOCK: usize = 64 << 20;
 /// Zstd frames may ask for a window of up to 2^n bytes; 27 is the library's own limit for
 /// streams without the long-distance flag and bounds memory at 128 MiB.
 const MAX_ZSTD_WINDOW_LOG: u32 = 27;
+
+/// The first bytes of every zstd frame.
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A stream codec, by the short names that Spark gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,18 +44,21 @@ pub enum Codec {
 }
 
 impl Codec {
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Lz4, Self::Zstd, Self::Snappy, Self::Lzf];
+
     /// The codec whose framing starts with `head` (8 bytes suffice), or `None`.
     pub fn sniff(head: &[u8]) -> Option<Self> {
-        if head.starts_with(lz4_block::MAGIC) {
-            Some(Self::Lz4)
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Some(Self::Zstd)
-        } else if head.starts_with(snappy_java::MAGIC) {
-            Some(Self::Snappy)
-        } else if head.starts_with(lzf_chunks::MAGIC) {
-            Some(Self::Lzf)
-        } else {
-            None
+        Self::ALL.into_iter().find(|codec| head.starts_with(codec.magic()))
+    }
+
+    /// The first bytes of its framing.
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Self::Lz4 => lz4_block::MAGIC,
+            Self::Zstd => ZSTD_MAGIC,
+            Self::Snappy => snappy_java::MAGIC,
+            Self::Lzf => lzf_chunks::MAGIC,
         }
     }
 }

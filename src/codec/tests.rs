@@ -120,11 +120,69 @@ fn empty_and_unknown_inputs_are_named() {
     assert!(read(b"PK\x03\x04").unwrap_err().to_string().contains("504b0304"));
 }
 
+/// What an unpacker makes of `stream` cut into pieces of `size`, and whether it waits for more.
+fn unpack(stream: &[u8], size: usize) -> (Vec<u8>, io::Result<()>, bool) {
+    let (mut unpacker, mut out) = (Unpacker::new(), Vec::new());
+    let fed = stream
+        .chunks(size)
+        .try_for_each(|piece| unpacker.feed(piece, &mut |bytes| out.extend_from_slice(bytes)));
+    (out, fed, unpacker.is_unfinished())
+}
+
+#[test]
+fn pieces_of_any_size_give_the_whole() {
+    let text = sample();
+    for stream in [
+        lz4_stream(&text),
+        snappy_stream(&text),
+        lzf_stream(&text),
+        zstd::encode_all(text.as_slice(), 1).unwrap(),
+        [
+            zstd::encode_all(&text[..70_000], 1).unwrap(),
+            zstd::encode_all(&text[70_000..], 1).unwrap(),
+        ]
+        .concat(),
+        text.clone(),
+    ] {
+        for size in [1, 7, 4096, 1 << 20] {
+            let (out, fed, unfinished) = unpack(&stream, size);
+            fed.unwrap();
+            assert!(out == text && !unfinished, "pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn what_a_cut_stream_has_is_handed_out_and_the_rest_waited_for() {
+    let text = sample();
+    for stream in [
+        lz4_stream(&text),
+        snappy_stream(&text),
+        lzf_stream(&text),
+        zstd::encode_all(text.as_slice(), 1).unwrap(),
+    ] {
+        let (out, fed, unfinished) = unpack(&stream[..stream.len() / 2 + 3], 1000);
+        fed.unwrap();
+        assert!(unfinished && text.starts_with(&out));
+        assert!(out.len() > text.len() / 4, "{} of {}", out.len(), text.len());
+    }
+}
+
+#[test]
+fn a_damaged_stream_given_in_pieces_is_an_error_after_what_was_good() {
+    let mut stream = lz4_stream(&sample());
+    let middle = stream.len() / 2;
+    stream[middle] ^= 0x40;
+    let (out, fed, _) = unpack(&stream, 1000);
+    assert!(fed.is_err() && sample().starts_with(&out) && !out.is_empty());
+}
+
 proptest! {
     #[test]
     fn no_input_panics(head in 0..4_usize, body in prop::collection::vec(any::<u8>(), 0..200)) {
         let magic: &[u8] = [lz4_block::MAGIC, snappy_java::MAGIC, lzf_chunks::MAGIC, &[0x28, 0xb5, 0x2f, 0xfd]][head];
         let _ = read(&[magic, &body].concat());
         let _ = read(&body);
+        let _ = unpack(&[magic, &body].concat(), 13);
     }
 }

@@ -34,6 +34,44 @@ struct Header {
     checksum: u32,
 }
 
+impl Header {
+    fn parse(bytes: [u8; HEADER]) -> io::Result<Self> {
+        let [magic @ .., t, c0, c1, c2, c3, o0, o1, o2, o3, s0, s1, s2, s3] = bytes;
+        if magic != *MAGIC {
+            return Err(invalid("a block does not start with LZ4Block"));
+        }
+        let header = Self {
+            method: t & 0xf0,
+            compressed: block_length(i32::from_le_bytes([c0, c1, c2, c3]), "compressed length")?,
+            original: block_length(i32::from_le_bytes([o0, o1, o2, o3]), "original length")?,
+            checksum: u32::from_le_bytes([s0, s1, s2, s3]),
+        };
+        let limit = 1_usize << (10 + (t & 0x0f));
+        if header.original > limit {
+            return Err(invalid(format!(
+                "a block of {} bytes is larger than its own limit of {limit}",
+                header.original
+            )));
+        }
+        if (header.original == 0) != (header.compressed == 0) {
+            return Err(invalid("a block has one zero length, expected both or none"));
+        }
+        Ok(header)
+    }
+}
+
+/// How long the block that starts `bytes` is with its header; `None` when they are too few to
+/// tell.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when they are no block.
+pub(super) fn block_size(bytes: &[u8]) -> io::Result<Option<usize>> {
+    match bytes.first_chunk::<HEADER>() {
+        Some(header) => Ok(Some(HEADER + Header::parse(*header)?.compressed)),
+        None => Ok(None),
+    }
+}
+
 impl<R: Read> Lz4BlockReader<R> {
     /// A reader that starts at the first block of `input`.
     pub fn new(input: R) -> Self {
@@ -57,31 +95,10 @@ impl<R: Read> Lz4BlockReader<R> {
     fn header(&mut self) -> io::Result<Option<Header>> {
         let mut bytes = [0_u8; HEADER];
         match read_up_to(&mut self.input, &mut bytes)? {
-            0 => return Ok(None),
-            HEADER => {}
-            read => return Err(cut("21 bytes of an LZ4Block header", read)),
+            0 => Ok(None),
+            HEADER => Header::parse(bytes).map(Some),
+            read => Err(cut("21 bytes of an LZ4Block header", read)),
         }
-        let [magic @ .., t, c0, c1, c2, c3, o0, o1, o2, o3, s0, s1, s2, s3] = bytes;
-        if magic != *MAGIC {
-            return Err(invalid("a block does not start with LZ4Block"));
-        }
-        let header = Header {
-            method: t & 0xf0,
-            compressed: block_length(i32::from_le_bytes([c0, c1, c2, c3]), "compressed length")?,
-            original: block_length(i32::from_le_bytes([o0, o1, o2, o3]), "original length")?,
-            checksum: u32::from_le_bytes([s0, s1, s2, s3]),
-        };
-        let limit = 1_usize << (10 + (t & 0x0f));
-        if header.original > limit {
-            return Err(invalid(format!(
-                "a block of {} bytes is larger than its own limit of {limit}",
-                header.original
-            )));
-        }
-        if (header.original == 0) != (header.compressed == 0) {
-            return Err(invalid("a block has one zero length, expected both or none"));
-        }
-        Ok(Some(header))
     }
 
     fn decode(&mut self, header: &Header) -> io::Result<()> {

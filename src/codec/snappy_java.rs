@@ -11,6 +11,9 @@ use super::{Block, MAX_BLOCK, block_length, cut, invalid, read_block, read_up_to
 /// The first bytes of every stream.
 pub(super) const MAGIC: &[u8] = b"\x82SNAPPY\x00";
 
+/// Magic, version and lowest compatible version.
+const HEADER: usize = 8 + 4 + 4;
+
 /// Newest stream version that this reader knows.
 const VERSION: i32 = 1;
 
@@ -21,6 +24,21 @@ pub struct SnappyReader<R> {
     compressed: Vec<u8>,
     decoder: snap::raw::Decoder,
     block: Block,
+}
+
+/// How long the header or block that starts `bytes` is; `None` when they are too few to tell.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when they are neither.
+pub(super) fn block_size(bytes: &[u8]) -> io::Result<Option<usize>> {
+    match bytes.first_chunk::<4>() {
+        None => Ok(None),
+        Some(head) if MAGIC.starts_with(head) => Ok(Some(HEADER)),
+        Some(head) => {
+            let length = block_length(i32::from_be_bytes(*head), "compressed length")?;
+            Ok(Some(head.len() + length))
+        }
+    }
 }
 
 impl<R: Read> SnappyReader<R> {
@@ -57,7 +75,7 @@ impl<R: Read> SnappyReader<R> {
 
     /// The rest of a header whose first four bytes have been read.
     fn header(&mut self) -> io::Result<()> {
-        let mut rest = [0_u8; 12];
+        let mut rest = [0_u8; HEADER - 4];
         let read = read_up_to(&mut self.input, &mut rest)?;
         if read < rest.len() {
             return Err(cut("16 bytes of a snappy stream header", read + 4));

@@ -21,6 +21,26 @@ pub struct LzfReader<R> {
     block: Block,
 }
 
+/// How long the chunk that starts `bytes` is with its header; `None` when they are too few to
+/// tell.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when they are no chunk.
+pub(super) fn block_size(bytes: &[u8]) -> io::Result<Option<usize>> {
+    let Some([z, v, kind, l0, l1]) = bytes.first_chunk::<5>() else {
+        return Ok(None);
+    };
+    if [*z, *v] != *MAGIC {
+        return Err(invalid("a chunk does not start with ZV"));
+    }
+    let length = usize::from(u16::from_be_bytes([*l0, *l1]));
+    match *kind {
+        TYPE_STORED => Ok(Some(5 + length)),
+        TYPE_COMPRESSED => Ok(Some(7 + length)),
+        kind => Err(invalid(format!("unknown LZF chunk type {kind}"))),
+    }
+}
+
 impl<R: Read> LzfReader<R> {
     /// A reader that starts at the first chunk of `input`.
     pub fn new(input: R) -> Self {

@@ -1,0 +1,277 @@
+//! The stateful operators of a plan, and the accumulators that count what they do.
+//!
+//! Spark writes the plan of every execution as a tree of nodes (`SparkPlanInfo`), each with the
+//! ids of its metrics' accumulators. Tasks tell their own part under the same ids, so that two
+//! operators in one stage can be told apart although their metrics have the same names. Must not
+//! know jobs, stages or tasks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::wire::Text;
+use crate::telemetry::metric::Metric;
+use crate::units::OperatorId;
+
+/// Nodes below this depth are passed over. Plans of real queries are some dozens deep.
+const MAX_DEPTH: u32 = 300;
+
+/// Stateful operators that are kept of a plan.
+const MAX_OPERATORS: usize = 1000;
+
+/// A stateful operator of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operator {
+    /// Its id, as its state has it.
+    pub(super) id: OperatorId,
+    /// Spark's name for the node.
+    pub(super) name: Arc<str>,
+    /// Its metrics, each with the id of its accumulator.
+    pub(super) metrics: Vec<(Metric, u64)>,
+}
+
+impl Operator {
+    /// Whether tasks tell what the operator has for this metric, 0 by leaving it out.
+    ///
+    /// An aggregation reads its state before it writes it, by a node of its own. The first of
+    /// the two loads the instance, the second counts loads and finds none, so that only more
+    /// than none says something.
+    pub(super) fn tells(&self, metric: Metric) -> bool {
+        let reads_before = self.name.ends_with("StateStoreSave");
+        let has = self.metrics.iter().any(|(known, _)| *known == metric);
+        has && !(metric == Metric::Loaded && reads_before)
+    }
+}
+
+/// Reads the execution's id and the stateful operators of the plan from the line of a
+/// `SparkListenerSQLExecutionStart` or `SparkListenerSQLAdaptiveExecutionUpdate`.
+///
+/// # Errors
+/// When the line is no such JSON.
+pub(super) fn read(line: &[u8]) -> Result<(u64, Vec<Operator>), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(line);
+    // The depth is bounded where nodes are read; everything else is skipped without recursion.
+    deserializer.disable_recursion_limit();
+    let mut found = Vec::new();
+    let id = Execution(&mut found).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((id, number(found)))
+}
+
+/// A node as it was found.
+struct Found {
+    name: String,
+    /// The operator id that its description tells.
+    id: Option<u32>,
+    metrics: Vec<(Metric, u64)>,
+}
+
+/// Spark numbers stateful operators from the sink down; the description of a node tells its
+/// number too, unless it was cut short.
+fn number(found: Vec<Found>) -> Vec<Operator> {
+    (0..)
+        .zip(found)
+        .map(|(place, node)| Operator {
+            id: OperatorId(node.id.unwrap_or(place)),
+            name: node.name.into(),
+            metrics: node.metrics,
+        })
+        .collect()
+}
+
+/// The id in a text like `state info [ checkpoint = …, opId = 0, ver = 2, …]`.
+fn told_id(description: &str) -> Option<u32> {
+    let (_, info) = description.split_once("state info [")?;
+    let (_, id) = info.split_once("opId = ")?;
+    id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Reads the event: returns the execution's id.
+struct Execution<'f>(&'f mut Vec<Found>);
+
+impl<'de> DeserializeSeed<'de> for Execution<'_> {
+    type Value = u64;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Execution<'_> {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event of an SQL execution")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
+        let mut id = None;
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            match &*key {
+                "executionId" => id = Some(map.next_value()?),
+                "sparkPlanInfo" => map.next_value_seed(Node { depth: 0, found: self.0 })?,
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        id.ok_or_else(|| serde::de::Error::missing_field("executionId"))
+    }
+}
+
+/// Reads a node and those below it, and adds the stateful ones in the order from the sink down.
+struct Node<'f> {
+    depth: u32,
+    found: &'f mut Vec<Found>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+/// A metric of a node.
+#[derive(Deserialize)]
+struct MetricInfo<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(rename = "accumulatorId")]
+    accumulator: u64,
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a node of a plan")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let place = self.found.len();
+        let (mut name, mut description) = (None, None);
+        let mut metrics: Vec<MetricInfo<'de>> = Vec::new();
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            match &*key {
+                "nodeName" => name = Some(map.next_value::<Text<'de>>()?),
+                "simpleString" => description = Some(map.next_value::<Text<'de>>()?),
+                "metrics" => metrics = map.next_value()?,
+                "children" if self.depth < MAX_DEPTH => {
+                    map.next_value_seed(Children { depth: self.depth + 1, found: self.found })?;
+                }
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        let wanted = metrics
+            .iter()
+            .filter_map(|metric| Some((Metric::named(&metric.name)?, metric.accumulator)));
+        let wanted: Vec<(Metric, u64)> = wanted.take(Metric::COUNT).collect();
+        let stateful = wanted.iter().any(|(metric, _)| *metric == Metric::Rows);
+        if stateful && self.found.len() < MAX_OPERATORS {
+            let node = Found {
+                name: name.map_or_else(String::new, |name| name.0.into_owned()),
+                id: description.and_then(|text| told_id(&text)),
+                metrics: wanted,
+            };
+            // Nodes below have been read by now and come after this one.
+            self.found.insert(place, node);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the nodes below a node.
+struct Children<'f> {
+    depth: u32,
+    found: &'f mut Vec<Found>,
+}
+
+impl<'de> DeserializeSeed<'de> for Children<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Children<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of nodes")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self { depth, found } = self;
+        while list.next_element_seed(Node { depth, found: &mut *found })?.is_some() {}
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, description: &str, ids: [u64; 2], children: &str) -> String {
+        format!(
+            r#"{{"nodeName":"{name}","simpleString":"{description}","children":[{children}],
+            "metadata":{{}},"metrics":[
+            {{"name":"number of output rows","accumulatorId":1,"metricType":"sum"}},
+            {{"name":"number of total state rows","accumulatorId":{},"metricType":"sum"}},
+            {{"name":"memory used by state","accumulatorId":{},"metricType":"size"}}]}}"#,
+            ids[0], ids[1]
+        )
+    }
+
+    fn event(plan: &str) -> String {
+        format!(r#"{{"Event":"x","executionId":3,"sparkPlanInfo":{plan},"time":1}}"#)
+    }
+
+    #[test]
+    fn operators_come_from_the_sink_down_with_their_accumulators() {
+        let below = node("StreamingDeduplicate", "no info", [20, 21], "");
+        let between = format!(
+            r#"{{"nodeName":"Project","simpleString":"p","children":[{below}],"metrics":[]}}"#
+        );
+        let info = "state info [ checkpoint = /a, runId = b, opId = 0, ver = 2]";
+        let plan = node("StateStoreSave", info, [10, 11], &between);
+        let (execution, operators) = read(event(&plan).as_bytes()).unwrap();
+        assert_eq!(execution, 3);
+        let [save, dedupe] = operators.as_slice() else { panic!("{operators:?}") };
+        assert_eq!((save.id, &*save.name), (OperatorId(0), "StateStoreSave"));
+        assert_eq!(save.metrics, [(Metric::Rows, 10), (Metric::Memory, 11)]);
+        // The lower one's text does not tell: it is the second from the sink.
+        assert_eq!((dedupe.id, &*dedupe.name), (OperatorId(1), "StreamingDeduplicate"));
+    }
+
+    #[test]
+    fn the_id_in_the_description_wins_over_the_place() {
+        let info = "Dedup [a], state info [ checkpoint = opId = 9, opId = 3, ver = 2]";
+        assert_eq!(told_id(info), Some(9), "the first after the mark");
+        assert_eq!(told_id("state info [ checkpoint = /c, runId = r, opId = 12, v"), Some(12));
+        assert_eq!(told_id("opId = 4"), None);
+        assert_eq!(told_id("state info [ opId = x"), None);
+    }
+
+    #[test]
+    fn a_plan_of_any_depth_is_read_in_bounded_depth() {
+        let levels = 100_000;
+        let deep = format!(
+            "{}null{}",
+            r#"{"nodeName":"P","children":["#.repeat(levels),
+            "]}".repeat(levels)
+        );
+        let plan = node("StateStoreSave", "", [10, 11], &deep);
+        let read = read(event(&plan).as_bytes());
+        assert_eq!(read.unwrap().1.len(), 1);
+    }
+
+    #[test]
+    fn other_json_is_an_error() {
+        for odd in ["", "[]", "{}", r#"{"executionId":"x"}"#, r#"{"executionId":1,"#] {
+            assert!(read(odd.as_bytes()).is_err(), "{odd}");
+        }
+    }
+}
