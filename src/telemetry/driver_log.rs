@@ -18,7 +18,7 @@ use super::error_class;
 use super::event::{ConfRestored, EventKind, QueryRef, RepartitionNote, RepartitionStage, Started};
 use super::listener;
 use super::progress;
-use crate::units::UnixMillis;
+use crate::units::{BatchId, UnixMillis};
 
 /// Of an exception no more than this is kept, in bytes.
 const LONGEST_EXCEPTION: usize = 256 << 10;
@@ -43,6 +43,13 @@ pub(super) struct DriverLog {
 /// An event and the line on which it begins.
 pub(super) type Found = (u64, EventKind);
 
+/// When an entry was written, and of which query, where that is known without its message.
+#[derive(Debug)]
+struct About {
+    timestamp: Option<UnixMillis>,
+    query: QueryRef,
+}
+
 /// An exception whose lines are still coming.
 #[derive(Debug)]
 struct Gathering {
@@ -66,8 +73,9 @@ impl DriverLog {
             return;
         }
         match Line::of(text) {
-            Some(head) => {
-                self.entry(line, head.timestamp, head.rest, None, found);
+            Some(Line { timestamp, rest }) => {
+                let about = About { timestamp, query: QueryRef::default() };
+                self.entry(line, about, rest, None, found);
             }
             None => self.without_head(line, text, found),
         }
@@ -75,8 +83,8 @@ impl DriverLog {
 
     /// Takes an entry of a structured log, which is complete.
     pub(super) fn structured(&mut self, line: u64, entry: Entry, found: &mut Vec<Found>) {
-        let Entry { timestamp, message, exception } = entry;
-        self.entry(line, timestamp, &message, exception, found);
+        let Entry { timestamp, query, message, exception } = entry;
+        self.entry(line, About { timestamp, query }, &message, exception, found);
         self.settle(found);
     }
 
@@ -84,7 +92,7 @@ impl DriverLog {
     fn entry(
         &mut self,
         line: u64,
-        timestamp: Option<UnixMillis>,
+        about: About,
         message: &str,
         exception: Option<String>,
         found: &mut Vec<Found>,
@@ -92,7 +100,7 @@ impl DriverLog {
         self.settle(found);
         self.headed = true;
         let Some(said) = Message::of(message) else { return };
-        let text = exception.unwrap_or_default();
+        let (timestamp, text) = (about.timestamp, exception.unwrap_or_default());
         match said {
             Message::Failed(query) => {
                 let of = Failure::Query(query);
@@ -106,7 +114,7 @@ impl DriverLog {
                 let of = Failure::Repartition { checkpoint: checkpoint.to_owned(), partitions };
                 self.gathering = Some(Gathering { line, timestamp, of, text });
             }
-            said => found.extend(self.told(timestamp, said).map(|kind| (line, kind))),
+            said => found.extend(self.told(about, said).map(|kind| (line, kind))),
         }
     }
 
@@ -123,16 +131,10 @@ impl DriverLog {
                 self.repartition = None;
                 let class_in_text = error_class::in_text(&text).map(str::to_owned);
                 let exception = Some(text).filter(|text| !text.is_empty());
-                found.push((
-                    line,
-                    EventKind::Repartition(RepartitionNote {
-                        checkpoint: Some(checkpoint),
-                        partitions,
-                        batch: None,
-                        timestamp,
-                        stage: RepartitionStage::Failed { exception, class_in_text },
-                    }),
-                ));
+                let stage = RepartitionStage::Failed { exception, class_in_text };
+                let (checkpoint, batch) = (Some(checkpoint), None);
+                let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
+                found.push((line, EventKind::Repartition(note)));
             }
         }
     }
@@ -154,7 +156,8 @@ impl DriverLog {
     }
 
     /// The event of a message that needs no further lines.
-    fn told(&mut self, timestamp: Option<UnixMillis>, said: Message<'_>) -> Option<EventKind> {
+    fn told(&mut self, about: About, said: Message<'_>) -> Option<EventKind> {
+        let About { timestamp, query: about } = about;
         Some(match said {
             Message::Starting { query, checkpoint } => EventKind::Started(Started {
                 query,
@@ -171,41 +174,46 @@ impl DriverLog {
                 let worked_off = std::mem::take(&mut self.no_more_data);
                 return worked_off.then(|| self.end(timestamp, query, None)).flatten();
             }
-            Message::Idle => EventKind::Idle { query: QueryRef::default(), timestamp },
+            Message::Idle => EventKind::Idle { query: about, timestamp },
             Message::ConfRestored { key, asked, kept } => EventKind::ConfRestored(ConfRestored {
+                query: about,
                 key: key.to_owned(),
                 asked: asked.to_owned(),
                 kept: kept.to_owned(),
                 timestamp,
             }),
             Message::Repartition { checkpoint, partitions, step } => {
-                let checkpoint = checkpoint.to_owned();
+                self.repartition = Some((checkpoint.to_owned(), partitions));
                 let (batch, stage) = match step {
+                    Step::Begun => (None, RepartitionStage::Begun),
                     Step::Done { batch, duration_ms } => {
-                        self.repartition = None;
                         (batch, RepartitionStage::Done { duration_ms })
                     }
-                    Step::Begun | Step::Failed => {
-                        self.repartition = Some((checkpoint.clone(), partitions));
-                        (None, RepartitionStage::Begun)
-                    }
+                    Step::Failed => return None,
                 };
-                let checkpoint = Some(checkpoint);
-                let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
-                EventKind::Repartition(note)
+                return self.repartition_under_way(timestamp, batch, stage);
             }
             Message::RepartitionPlanned(batch) => {
-                let (checkpoint, partitions) = self.repartition.clone()?;
-                EventKind::Repartition(RepartitionNote {
-                    checkpoint: Some(checkpoint),
-                    partitions,
-                    batch: Some(batch),
-                    timestamp,
-                    stage: RepartitionStage::Planned,
-                })
+                let stage = RepartitionStage::Planned;
+                return self.repartition_under_way(timestamp, Some(batch), stage);
             }
             Message::Failed(_) | Message::StreamFailed(_) => return None,
         })
+    }
+
+    /// How far the repartition under way is; `None` when none is.
+    fn repartition_under_way(
+        &mut self,
+        timestamp: Option<UnixMillis>,
+        batch: Option<BatchId>,
+        stage: RepartitionStage,
+    ) -> Option<EventKind> {
+        let is_done = matches!(stage, RepartitionStage::Done { .. });
+        let known = if is_done { self.repartition.take() } else { self.repartition.clone() };
+        let (checkpoint, partitions) = known?;
+        let checkpoint = Some(checkpoint);
+        let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
+        Some(EventKind::Repartition(note))
     }
 
     /// A line that belongs to the entry before it, or to none.

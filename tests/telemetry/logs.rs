@@ -11,8 +11,8 @@ use crate::{ends, events, kinds, sample};
 const FOUR: i64 = (20_787 * 24 + 16) * 3_600_000;
 
 /// So many minutes and seconds after four.
-fn at(minutes: i64, seconds: i64) -> Option<UnixMillis> {
-    Some(UnixMillis(FOUR + (minutes * 60 + seconds) * 1000))
+fn at(minutes: i64, seconds: i64) -> UnixMillis {
+    UnixMillis(FOUR + (minutes * 60 + seconds) * 1000)
 }
 
 fn query(id: &str, run: &str, name: &str) -> QueryRef {
@@ -34,7 +34,9 @@ fn confs_that_are_asked_for_in_vain() {
     let provider = |name| format!("org.apache.spark.sql.execution.streaming.state.{name}");
     let conf = |key: &str, asked: &str, kept: &str, timestamp| {
         let (key, asked, kept) = (key.to_owned(), asked.to_owned(), kept.to_owned());
-        EventKind::ConfRestored(ConfRestored { key, asked, kept, timestamp })
+        let timestamp = Some(timestamp);
+        let query = QueryRef::default();
+        EventKind::ConfRestored(ConfRestored { query, key, asked, kept, timestamp })
     };
     assert_eq!(
         kinds("driverlog-conf-restored-from-offset-log.log"),
@@ -56,7 +58,7 @@ fn an_error_behind_a_progress_bar() {
     let events = events(&sample("driverlog-console-progress-bar-glued-to-error-line.log"));
     let [event] = events.as_slice() else { panic!("one end: {events:?}") };
     let EventKind::Terminated(ended) = &event.kind else { panic!("an end") };
-    assert_eq!((&ended.query, ended.timestamp), (&query("024", "025", "failing"), at(6, 52)));
+    assert_eq!((&ended.query, ended.timestamp), (&query("024", "025", "failing"), Some(at(6, 52))));
     assert!(ended.exception.is_some(), "it failed, though the log has no exception");
 }
 
@@ -92,7 +94,7 @@ fn an_old_exception_without_a_class() {
     let ends = ends("driverlog-oss-3.5.8-old-style-delta-file-does-not-exist.log");
     let [ended] = ends.as_slice() else { panic!("one end: {ends:?}") };
     assert_eq!(ended.query, query("001", "002", "hdfs_missing"));
-    assert_eq!(ended.timestamp, at(13, 46));
+    assert_eq!(ended.timestamp, Some(at(13, 46)));
     assert_eq!(ended.class_in_text, None);
     let exception = ended.exception.as_ref().unwrap();
     assert!(exception.starts_with("org.apache.spark.SparkException: Job aborted"));
@@ -127,7 +129,7 @@ fn two_offline_repartitions() {
     let checkpoint = || Some("s3://example-bucket/checkpoints/ledger_agg".to_owned());
     let note = |partitions, batch: Option<u64>, timestamp, stage| {
         let batch = batch.map(BatchId);
-        let checkpoint = checkpoint();
+        let (checkpoint, timestamp) = (checkpoint(), Some(timestamp));
         EventKind::Repartition(RepartitionNote { checkpoint, partitions, batch, timestamp, stage })
     };
     let notes: Vec<EventKind> = kinds("driverlog-oss-4.2.1-offline-repartition-5-8-3-info.log")
@@ -183,6 +185,129 @@ fn a_progress_within_a_log() {
     assert_eq!((progress.batch, progress.rows_in), (Some(BatchId(6)), Some(600)));
     assert_eq!(progress.operators[0].rows, Rows::Known(734));
     assert_eq!(progress.query.name.as_deref(), Some("ledger_agg"));
+}
+
+/// What kinds of event there are, with the end of the run's id, the batch or the class.
+fn story(name: &str) -> Vec<String> {
+    let run = |query: &QueryRef| {
+        let run = query.run.as_deref().unwrap_or("?");
+        run[run.len().saturating_sub(3)..].to_owned()
+    };
+    let word = |kind| match kind {
+        EventKind::Started(started) => {
+            let checkpoint = started.checkpoint.unwrap_or_default();
+            let leaf = checkpoint.rsplit('/').next().unwrap();
+            format!("{} started {leaf}", run(&started.query))
+        }
+        EventKind::Progress(progress) => {
+            format!("{} batch {}", run(&progress.query), progress.batch.unwrap())
+        }
+        EventKind::Idle { query, .. } => format!("{} idle", run(&query)),
+        EventKind::Terminated(ended) => match (ended.exception, ended.class_in_text) {
+            (None, _) => format!("{} stopped", run(&ended.query)),
+            (Some(_), class) => {
+                format!("{} failed {}", run(&ended.query), class.unwrap_or_default())
+            }
+        },
+        EventKind::ConfRestored(conf) => format!("{} kept {}", run(&conf.query), conf.kept),
+        EventKind::Repartition(note) => match note.stage {
+            RepartitionStage::Begun => format!("to {} begun", note.partitions),
+            RepartitionStage::Planned => format!("to 8 is batch {}", note.batch.unwrap()),
+            RepartitionStage::Done { duration_ms } => format!("to 8 took {}", duration_ms.unwrap()),
+            RepartitionStage::Failed { class_in_text, .. } => class_in_text.unwrap(),
+        },
+        other => format!("{other:?}"),
+    };
+    kinds(name).into_iter().map(word).collect()
+}
+
+#[test]
+fn a_structured_log_says_of_which_query_every_entry_is() {
+    let told = story("driverlog-oss-4.3.0-structured.jsonl");
+    assert_eq!(
+        told,
+        [
+            "101 started my_agg",
+            "101 batch 0",
+            "101 stopped",
+            "102 started my_agg",
+            "102 kept 5",
+            "102 stopped",
+            "to 8 begun",
+            "to 8 is batch 5",
+            "to 8 took 11211",
+            "to 8 begun",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH",
+            "103 started my_agg",
+            "103 kept 8",
+            "103 batch 6",
+            "103 stopped",
+            "105 started failing",
+            "105 failed FOREACH_BATCH_USER_FUNCTION_ERROR",
+            "106 started my_agg",
+            "106 kept 8",
+            "106 failed STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        ]
+    );
+}
+
+#[test]
+fn a_query_that_works_off_what_is_available_ends_without_a_word_of_its_own() {
+    let told = story("driverlog-oss-4.3.0-available-now-repartition-restart.log");
+    assert_eq!(
+        told,
+        [
+            "108 started my_agg",
+            "? kept 5",
+            "108 batch 3",
+            "108 batch 4",
+            "108 stopped",
+            "to 8 begun",
+            "to 8 is batch 5",
+            "to 8 took 4511",
+            "to 8 begun",
+            "109 started my_agg",
+            "? kept 8",
+            "109 batch 6",
+            "109 batch 7",
+            "109 stopped",
+            "111 started failing",
+        ]
+    );
+}
+
+#[test]
+fn the_event_log_of_spark_has_rows_and_offsets_in_other_places() {
+    let name = "eventlog-oss-4.3.0-query-events.jsonl";
+    assert_eq!(
+        story(name),
+        [
+            "112 started ",
+            "112 batch 0",
+            "112 batch 1",
+            "112 batch 2",
+            "112 idle",
+            "112 idle",
+            "112 stopped",
+            "108 started ",
+            "108 batch 3",
+            "108 batch 4",
+            "108 stopped",
+            "109 started ",
+            "109 batch 6",
+            "109 batch 7",
+            "109 stopped",
+            "111 started ",
+            "111 batch 0",
+            "111 failed ",
+            "113 started ",
+            "113 failed STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        ]
+    );
+    let EventKind::Progress(first) = &kinds(name)[1] else { panic!("a progress") };
+    // 300 rows lie in each file of the source.
+    assert_eq!(first.rows_in, Some(300));
+    assert_eq!(first.sources[0].end, Some(serde_json::json!({"logOffset": 0})));
 }
 
 #[test]
