@@ -123,7 +123,7 @@ fn a_source_that_is_not_there_is_no_reason_to_leave_out_others() {
     assert!(text(&output.stderr).contains("/nowhere/at/all.log: no such file"));
     assert!(!output.stdout.is_empty());
     progress(&["/nowhere/at/all.log"]).assert().code(3).stdout("");
-    progress(&["s3://bucket/driver.log"]).assert().code(3).stdout("");
+    progress(&["hdfs://host/driver.log"]).assert().code(3).stdout("");
 }
 
 #[test]

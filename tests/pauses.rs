@@ -1,7 +1,6 @@
 //! `statetop pauses` and `statetop history` on checkpoints that Spark has resized.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(dead_code)]
 
 use std::fs::{self, File};
 use std::path::Path;

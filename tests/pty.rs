@@ -14,7 +14,6 @@
 )]
 
 #[path = "support/mod.rs"]
-#[allow(dead_code, reason = "only the checkpoints are of use here")]
 mod fixtures;
 #[path = "console/support.rs"]
 mod support;

@@ -2,7 +2,6 @@
 //! the same keys and values in the same order.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(dead_code)]
 
 use std::fs;
 use std::ops::ControlFlow;

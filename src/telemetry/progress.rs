@@ -70,7 +70,8 @@ fn rates(
     let rate = |of: fn(&SourceProgress) -> Option<f64>| -> Option<f64> {
         sources.iter().map(of).sum::<Option<f64>>().filter(|_| !sources.is_empty())
     };
-    let rows: Option<u64> = sources.iter().map(|source| source.rows_in).sum();
+    let add = |sum: u64, source: &SourceProgress| Some(sum.saturating_add(source.rows_in?));
+    let rows = sources.iter().try_fold(0, add);
     let rows = rows.filter(|_| !sources.is_empty());
     (
         fields.read("numInputRows", number::count).or(rows),

@@ -17,6 +17,8 @@ const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 /// Endings of event logs that are compressed; those of text have other names.
 const COMPRESSED: [&str; 4] = ["zstd", "lz4", "snappy", "lzf"];
 const IN_PROGRESS: &str = ".inprogress";
+/// Addresses of cloud stores, where event logs are read.
+const CLOUDS: [&str; 5] = ["s3://", "s3a://", "abfs://", "abfss://", "gs://"];
 
 /// A source of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +40,8 @@ pub enum SourceKind {
     Gzip(PathBuf),
     /// A pipe or device, read as it comes: text.
     Pipe(PathBuf),
-    /// An event log of Spark: a directory of rolled files, or one file.
-    EventLog(PathBuf),
+    /// An event log of Spark, or a directory of such: a path, or the address of a cloud store.
+    EventLog(String),
     /// The address of a Spark UI.
     SparkUi(String),
 }
@@ -64,8 +66,9 @@ pub enum SourceError {
     },
     /// It lies where events are not read from.
     #[error(
-        "{0}: events are read from files of this machine and from standard input; fetch it first, \
-         or pipe it: aws s3 cp ADDRESS - | statetop progress -"
+        "{0}: events are read from files of this machine, from standard input, and as event logs \
+         from s3:, abfss: and gs: addresses; fetch it first, or pipe it: hdfs dfs -cat ADDRESS | \
+         statetop progress -"
     )]
     Elsewhere(String),
 }
@@ -83,6 +86,8 @@ impl Source {
             SourceKind::SparkUi(name.to_owned())
         } else if let Some(path) = name.strip_prefix("file://") {
             of_path(Path::new(path), name, until)?
+        } else if CLOUDS.iter().any(|scheme| name.starts_with(scheme)) {
+            SourceKind::EventLog(name.to_owned())
         } else if name.contains("://") {
             return Err(SourceError::Elsewhere(name.to_owned()));
         } else {
@@ -95,7 +100,7 @@ impl Source {
 fn of_path(path: &Path, name: &str, until: Until) -> Result<SourceKind, SourceError> {
     let here = || path.to_owned();
     if path.is_dir() {
-        return Ok(SourceKind::EventLog(here()));
+        return Ok(SourceKind::EventLog(name.to_owned()));
     }
     if follow::is_stream(path) {
         return Ok(SourceKind::Pipe(here()));
@@ -104,7 +109,7 @@ fn of_path(path: &Path, name: &str, until: Until) -> Result<SourceKind, SourceEr
         Ok(head) => Ok(match Content::of(path, &head) {
             Content::Text => SourceKind::Text(here()),
             Content::Gzip => SourceKind::Gzip(here()),
-            Content::EventLog => SourceKind::EventLog(here()),
+            Content::EventLog => SourceKind::EventLog(name.to_owned()),
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => match until {
             Until::Cancelled => Ok(SourceKind::Text(here())),
@@ -136,17 +141,16 @@ impl Content {
         let ending = name.trim_end_matches(IN_PROGRESS).rsplit('.').next().unwrap_or_default();
         if head.starts_with(GZIP) {
             Self::Gzip
-        } else if head.starts_with(ZSTD) || COMPRESSED.contains(&ending) || is_event_log(head) {
+        } else if head.starts_with(ZSTD)
+            || name.ends_with(IN_PROGRESS)
+            || COMPRESSED.contains(&ending)
+            || is_event_log(head)
+        {
             Self::EventLog
         } else {
             Self::Text
         }
     }
-}
-
-/// Whether an event log is one file without compression, which reads like any other text.
-pub(super) fn is_plain(event_log: &Path) -> bool {
-    event_log.is_file() && head(event_log).is_ok_and(|head| is_event_log(&head))
 }
 
 /// Whether text begins with one of Spark's own events, which no listener for queries sees.
@@ -171,6 +175,7 @@ mod tests {
             Source::of(path.to_str().unwrap(), Until::End).unwrap().kind
         };
         let path = |name: &str| folder.path().join(name);
+        let named = |name: &str| path(name).to_str().unwrap().to_owned();
         for (name, content, expected) in [
             ("a.log", &b"26/11/30 16:22:36 INFO X: y"[..], SourceKind::Text(path("a.log"))),
             ("p.json", b"{\"id\": 1}", SourceKind::Text(path("p.json"))),
@@ -179,14 +184,15 @@ mod tests {
             (
                 "app-1",
                 b"{\"Event\": \"SparkListenerLogStart\", \"Spark",
-                SourceKind::EventLog(path("app-1")),
+                SourceKind::EventLog(named("app-1")),
             ),
             (
                 "events_2_app.zstd.inprogress",
                 b"\x28\xb5\x2f\xfd",
-                SourceKind::EventLog(path("events_2_app.zstd.inprogress")),
+                SourceKind::EventLog(named("events_2_app.zstd.inprogress")),
             ),
-            ("app-2.lz4", b"LZ4Block", SourceKind::EventLog(path("app-2.lz4"))),
+            ("app-3.inprogress", b"", SourceKind::EventLog(named("app-3.inprogress"))),
+            ("app-2.lz4", b"LZ4Block", SourceKind::EventLog(named("app-2.lz4"))),
             (
                 "listener.jsonl",
                 b"{\"Event\": \"org.x.StreamingQueryListener$QueryIdleEvent\"}",
@@ -197,7 +203,7 @@ mod tests {
         }
         let directory = folder.path().to_str().unwrap();
         let kind = Source::of(directory, Until::End).unwrap().kind;
-        assert_eq!(kind, SourceKind::EventLog(folder.path().to_owned()));
+        assert_eq!(kind, SourceKind::EventLog(directory.to_owned()));
     }
 
     #[test]
@@ -206,7 +212,9 @@ mod tests {
         assert_eq!(kind("-").unwrap(), SourceKind::Stdin);
         let address = "http://host:4040";
         assert_eq!(kind(address).unwrap(), SourceKind::SparkUi(address.to_owned()));
-        assert!(matches!(kind("s3://bucket/log"), Err(SourceError::Elsewhere(_))));
+        let log = "s3://bucket/logs/app-1";
+        assert_eq!(kind(log).unwrap(), SourceKind::EventLog(log.to_owned()));
+        assert!(matches!(kind("hdfs://host/log"), Err(SourceError::Elsewhere(_))));
         assert!(matches!(kind("/dev/null").unwrap(), SourceKind::Pipe(_)));
     }
 

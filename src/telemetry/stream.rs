@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!  file ── chunks ──► TextReader ──┐
-//!  file ── chunks ──► TextReader ──┴─► events
+//!  file ── chunks ──► TextReader ──┼─► events
+//!  event log ────────► EventLog ───┘
 //! ```
 //! Queues are bounded: a reader that does not take events stops the sources, not the memory.
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -17,10 +19,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use flate2::read::MultiGzDecoder;
 
 use super::event::{Event, EventKind, Place};
+use super::event_log::{EventLog, Options};
 use super::follow::{self, Chunk, Until};
-use super::source::{self, Source, SourceKind};
+use super::source::{Source, SourceKind};
 use super::text::TextReader;
 use crate::task::Cancel;
+use crate::units::UnixMillis;
 
 /// Events that may wait to be taken.
 const QUEUE: usize = 256;
@@ -43,20 +47,22 @@ pub struct NotText {
 struct Gone;
 
 /// Reads sources: one after the other to their ends, or all at once until cancelled. The queue
-/// ends with them.
+/// ends with them. Sources that can be entered at a moment give what is `since` then, others all.
 ///
 /// # Errors
-/// [`NotText`] when one of them is no text. Nothing is read then.
+/// [`NotText`] when one of them is of a kind that is not read. Nothing is read then.
 pub fn events(
     sources: Vec<Source>,
     until: Until,
+    since: Option<UnixMillis>,
     stdin: Stdin,
     cancel: &Cancel,
 ) -> Result<Receiver<Event>, NotText> {
     let mut stdin = Some(stdin);
     let mut readings = Vec::with_capacity(sources.len());
     for source in sources {
-        readings.push(Reading { input: input(&source, &mut stdin)?, name: source.name, until });
+        let input = input(&source, &mut stdin)?;
+        readings.push(Reading { input, name: source.name, until, since });
     }
     let (sender, events) = bounded(QUEUE);
     let cancel = cancel.clone();
@@ -85,10 +91,17 @@ struct Reading {
     name: Arc<str>,
     input: Input,
     until: Until,
+    since: Option<UnixMillis>,
 }
 
-/// Where bytes come from.
+/// Where events come from.
 enum Input {
+    EventLog(String),
+    Text(Text),
+}
+
+/// Where the bytes of text come from.
+enum Text {
     File(PathBuf),
     Gzip(PathBuf),
     Pipe(PathBuf),
@@ -99,24 +112,20 @@ enum Input {
 
 fn input(source: &Source, stdin: &mut Option<Stdin>) -> Result<Input, NotText> {
     let not_text = |what, instead| NotText { name: Arc::clone(&source.name), what, instead };
-    Ok(match &source.kind {
-        SourceKind::Stdin => stdin.take().map_or(Input::Nothing, Input::Stdin),
-        SourceKind::Text(path) => Input::File(path.clone()),
-        SourceKind::Gzip(path) => Input::Gzip(path.clone()),
-        SourceKind::Pipe(path) => Input::Pipe(path.clone()),
-        SourceKind::EventLog(path) if source::is_plain(path) => Input::File(path.clone()),
-        SourceKind::EventLog(_) => {
-            let what = "a directory of event logs, or a compressed one";
-            return Err(not_text(what, "unpack it and name one of its files"));
-        }
+    Ok(Input::Text(match &source.kind {
+        SourceKind::Stdin => stdin.take().map_or(Text::Nothing, Text::Stdin),
+        SourceKind::Text(path) => Text::File(path.clone()),
+        SourceKind::Gzip(path) => Text::Gzip(path.clone()),
+        SourceKind::Pipe(path) => Text::Pipe(path.clone()),
+        SourceKind::EventLog(target) => return Ok(Input::EventLog(target.clone())),
         SourceKind::SparkUi(_) => {
             let instead = "name the event log, the driver's log or a listener's file";
             return Err(not_text("the address of a Spark UI", instead));
         }
-    })
+    }))
 }
 
-impl Input {
+impl Text {
     fn chunks(self, until: Until, cancel: &Cancel) -> Receiver<Chunk> {
         let cancel = cancel.clone();
         match self {
@@ -140,31 +149,71 @@ impl Input {
 impl Reading {
     /// Reads the source.
     fn run(self, cancel: &Cancel, sender: &Sender<Event>) -> Result<(), Gone> {
-        let Self { name, input, until } = self;
-        let as_written = input.comes_as_written(until);
-        let chunks = input.chunks(until, cancel);
-        let mut reader = TextReader::new(Arc::clone(&name));
-        let tell = |kind| {
-            let place = Place { source: Arc::clone(&name), line: None };
-            vec![Event { place, kind }]
-        };
-        loop {
-            let events = match chunks.recv_timeout(QUIET) {
-                Ok(Chunk::Bytes(bytes)) => reader.feed(&bytes),
-                Ok(Chunk::Again(why)) => reader.restart(why.to_owned()),
-                Ok(Chunk::Waiting(why)) => tell(EventKind::Interrupted(why)),
-                Ok(Chunk::Failed(error)) => {
-                    tell(EventKind::Unreadable(format!("cannot be read: {error}")))
-                }
-                // What is cut off by cancelling is nobody's fault.
-                Err(_) if cancel.is_cancelled() => return Ok(()),
-                Err(RecvTimeoutError::Timeout) if as_written => reader.settle(),
-                Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return send(reader.finish(), sender),
-            };
-            send(events, sender)?;
+        let Self { name, input, until, since } = self;
+        match input {
+            Input::EventLog(target) => {
+                let options = Options { query: None, since, until };
+                read_event_log(&target, options, &name, cancel, sender)
+            }
+            Input::Text(text) => read_text(text, until, &name, cancel, sender),
         }
     }
+}
+
+fn read_event_log(
+    target: &str,
+    options: Options,
+    name: &Arc<str>,
+    cancel: &Cancel,
+    sender: &Sender<Event>,
+) -> Result<(), Gone> {
+    let log = match EventLog::open(target, options) {
+        Ok(log) => log,
+        Err(error) => {
+            let unreadable = EventKind::Unreadable(format!("cannot be read: {error}"));
+            return send(vec![of_source(name, unreadable)], sender);
+        }
+    };
+    let mut heard = Ok(());
+    log.read(cancel, &mut |event| {
+        heard = sender.send(event).map_err(|_| Gone);
+        if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    heard
+}
+
+fn read_text(
+    text: Text,
+    until: Until,
+    name: &Arc<str>,
+    cancel: &Cancel,
+    sender: &Sender<Event>,
+) -> Result<(), Gone> {
+    let as_written = text.comes_as_written(until);
+    let chunks = text.chunks(until, cancel);
+    let mut reader = TextReader::new(Arc::clone(name));
+    let tell = |kind| vec![of_source(name, kind)];
+    loop {
+        let events = match chunks.recv_timeout(QUIET) {
+            Ok(Chunk::Bytes(bytes)) => reader.feed(&bytes),
+            Ok(Chunk::Again(why)) => reader.restart(why.to_owned()),
+            Ok(Chunk::Waiting(why)) => tell(EventKind::Interrupted(why)),
+            Ok(Chunk::Failed(error)) => {
+                tell(EventKind::Unreadable(format!("cannot be read: {error}")))
+            }
+            // What is cut off by cancelling is nobody's fault.
+            Err(_) if cancel.is_cancelled() => return Ok(()),
+            Err(RecvTimeoutError::Timeout) if as_written => reader.settle(),
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
+            Err(RecvTimeoutError::Disconnected) => return send(reader.finish(), sender),
+        };
+        send(events, sender)?;
+    }
+}
+
+/// Something about a source as a whole.
+fn of_source(name: &Arc<str>, kind: EventKind) -> Event {
+    Event { place: Place { source: Arc::clone(name), line: None }, kind }
 }
 
 fn send(events: Vec<Event>, sender: &Sender<Event>) -> Result<(), Gone> {

@@ -260,7 +260,7 @@ fn a_scan_again_replaces_lines_and_a_stopped_one_keeps_the_others() {
     list.keys("c");
     list.scanned(vec![checkpoint("/data/new", 1, 1, vec![], vec![])], Extent::Cancelled);
     assert_eq!(list.paths().len(), 5);
-    assert!(list.screen().contains("other lines are of 10:34:00"), "{}", list.screen());
+    assert!(list.screen().contains("others are of 10:34:00"), "{}", list.screen());
     list.keys("r").scanned(found()[1..2].to_vec(), Extent::Complete);
     assert_eq!(list.paths(), ["/data/team-a/sessions"]);
     assert_eq!(list.model.earlier, None);
@@ -277,7 +277,7 @@ fn a_failed_scan_can_be_tried_again() {
     list.send(Msg::Scanned(Err("/data: not found".to_owned())));
     assert_eq!(list.paths(), RANKED);
     assert!(
-        list.screen().contains("Not scanned again; other lines are of 10:34:00: /data: not"),
+        list.screen().contains("Not scanned again; others are of 10:34:00: /data: not"),
         "{}",
         list.screen()
     );

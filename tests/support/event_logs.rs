@@ -1,9 +1,13 @@
 //! Event logs that real Spark wrote, unpacked where a test needs them.
 
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use statetop::task::Cancel;
+use statetop::telemetry::event_log::{Ended, EventLog, Options};
+use statetop::telemetry::{Event, EventKind, Progress};
 use tempfile::TempDir;
 
 /// An application whose log was recorded, and what Spark itself said of its queries.
@@ -119,4 +123,47 @@ fn only_child(dir: &Path) -> PathBuf {
     let child = children.next().unwrap();
     assert!(children.next().is_none(), "{} has one log", dir.display());
     child
+}
+
+/// All events of a log.
+pub(crate) fn read(target: &Path) -> Vec<Event> {
+    read_with(target, Options::default())
+}
+
+pub(crate) fn read_with(target: &Path, options: Options) -> Vec<Event> {
+    let log = EventLog::open(target.to_str().unwrap(), options).unwrap();
+    let mut events = Vec::new();
+    let ended = log.read(&Cancel::default(), &mut |event| {
+        events.push(event);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(ended, Ended::Complete);
+    events
+}
+
+/// Events without the places where they stood, and without the notes about the log itself.
+pub(crate) fn told(events: &[Event]) -> Vec<&EventKind> {
+    let is_told =
+        |kind: &&EventKind| !matches!(kind, EventKind::Interrupted(_) | EventKind::Unreadable(_));
+    events.iter().map(|event| &event.kind).filter(is_told).collect()
+}
+
+pub(crate) fn notes(events: &[Event]) -> Vec<&str> {
+    fn note(event: &Event) -> Option<&str> {
+        match &event.kind {
+            EventKind::Interrupted(text) | EventKind::Unreadable(text) => Some(text.as_str()),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(note).collect()
+}
+
+pub(crate) fn progress(events: &[Event]) -> Vec<&Progress> {
+    fn progress(event: &Event) -> Option<&Progress> {
+        match &event.kind {
+            EventKind::Progress(progress) => Some(&**progress),
+            _ => None,
+        }
+    }
+    events.iter().filter_map(progress).collect()
 }

@@ -18,13 +18,16 @@ EXAMPLES:
   statetop progress driver.log --format jsonl |
     jq -r 'select(.kind == \"terminated\") | .error_class'
   statetop progress driver.log --format csv > batches.csv
+  statetop progress /spark-logs --follow --since 1h
+      Every application with a streaming query in a directory of event logs.
 
 SOURCES, alone or mixed:
   progress JSON  of a StreamingQueryListener, recentProgress or lastProgress;
                  one object per line, arrays, or printed on many lines
   drivers' logs  of log4j in any layout, or structured (JSON); progress is in
                  them at level INFO, failures and ignored confs always
-  event logs     of Spark, as one file without compression
+  event logs     of Spark: one log, or a directory of many; compressed or not,
+                 finished or growing; with what each partition did
   pipelines      their event log on Databricks, exported as JSON
   What is compressed with gzip is unpacked. Times without a zone are UTC.
 
@@ -44,7 +47,7 @@ EXIT CODES:
 /// `statetop progress SOURCE…`.
 #[derive(Debug, Args)]
 pub(crate) struct ProgressArgs {
-    /// Files to read, or - for standard input
+    /// Files, event logs and directories of event logs; - is standard input
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Go on reading while the files grow, until Ctrl-C

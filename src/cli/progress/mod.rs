@@ -36,8 +36,8 @@ pub(crate) fn run(args: &ProgressArgs, around: &mut Surroundings<'_>) -> Result<
     let sources = sources(args, until, around)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
-    let events = stream::events(sources, until, (around.input)(), &cancel)?;
     let since = args.since.map(|since| since.moment(around.now));
+    let events = stream::events(sources, until, since, (around.input)(), &cancel)?;
     let look = around.look(args.color);
     let format = match args.format {
         ProgressFormat::Table => Format::Table(TableLines::new(look, args.sources.len() > 1)),

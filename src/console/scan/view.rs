@@ -207,7 +207,7 @@ fn answer(model: &Model) -> Row {
 fn partial(model: &Model) -> Option<String> {
     let earlier = model.earlier.filter(|_| !model.is_scanning());
     let earlier = earlier
-        .map_or_else(String::new, |began| format!("; other lines are of {}", format::clock(began)));
+        .map_or_else(String::new, |began| format!("; others are of {}", format::clock(began)));
     match &model.run {
         Run::Failed(why) if !model.checkpoints.is_empty() => {
             let why = why.lines().next().unwrap_or_default();

@@ -59,11 +59,11 @@ impl Attach for Named {
         }
         let source = Source::of(&self.name, Until::Cancelled).map_err(told)?;
         if let SourceKind::EventLog(path) = &source.kind {
-            return follow_log(&path.to_string_lossy(), cancel, tell);
+            return follow_log(path, cancel, tell);
         }
         let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let stdin = stdin.unwrap_or_else(|| Box::new(empty()));
-        let events = stream::events(vec![source], Until::Cancelled, stdin, cancel);
+        let events = stream::events(vec![source], Until::Cancelled, None, stdin, cancel);
         pass_on(&events.map_err(told)?, cancel, tell);
         Ok(())
     }

@@ -181,8 +181,9 @@ impl Joiner {
                 }
             }
             Kind::ExecutionEnd => {
-                let execution = lines::number_of(rest, b"\"executionId\"");
-                execution.into_iter().for_each(|execution| self.plans.end(execution));
+                if let Some(execution) = lines::number_of(rest, b"\"executionId\"") {
+                    self.plans.end(execution);
+                }
             }
             Kind::LogStart => self.version = parse::<wire::LogStart>(name, line)?.version,
             Kind::ApplicationStart => {
@@ -227,7 +228,7 @@ impl Joiner {
         let number = |text: &str| text.parse().ok().map(BatchId);
         Batch {
             query,
-            batch: properties.batch.as_deref().and_then(number),
+            id: properties.batch.as_deref().and_then(number),
             track_rows: properties.track_rows.as_deref().and_then(|text| text.parse().ok()),
         }
     }
@@ -324,7 +325,9 @@ fn shared(names: &mut HashSet<Arc<str>>, text: &str) -> Arc<str> {
 fn give(stage: &mut Stage, out: &mut dyn FnMut(EventKind)) {
     match stage.loads() {
         Ok(loads) => {
-            loads.into_iter().for_each(|load| out(EventKind::PartitionLoad(Box::new(load))));
+            for load in loads {
+                out(EventKind::PartitionLoad(Box::new(load)));
+            }
         }
         Err(reason) => out(EventKind::Interrupted(reason.to_owned())),
     }

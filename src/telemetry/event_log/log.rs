@@ -22,6 +22,8 @@ pub(super) struct Log {
     storage: Storage,
     /// Its name, without the mark of being written.
     name: String,
+    /// What the operator calls it.
+    shown: String,
     layout: Layout,
     chosen: Chosen,
     /// The moment from which on it is read.
@@ -62,13 +64,15 @@ enum Next {
 }
 
 impl Log {
-    /// The log `name` in the directory `storage`. Looks at nothing yet.
+    /// The log `name` in the directory `storage`, which the operator calls `shown`. Looks at
+    /// nothing yet.
     ///
     /// # Errors
     /// When the name cannot be one.
     pub(super) fn new(
         storage: &Storage,
         name: &str,
+        shown: String,
         layout: Layout,
         chosen: Chosen,
         options: &Options,
@@ -79,9 +83,10 @@ impl Log {
             Layout::Rolling => storage.below(name)?,
         };
         Ok(Self {
-            pipe: Pipe::new(storage.address().into(), gate),
+            pipe: Pipe::new(shown.as_str().into(), gate),
             storage,
             name: name.to_owned(),
+            shown,
             layout,
             chosen,
             from: options.since.map(since::with_lookback),
@@ -136,13 +141,11 @@ impl Log {
         }
         // What follows is looked up before the last reading, so that nothing is missed that is
         // written in between.
-        match self.next.take() {
-            Some(next) => self.go_on(next, out),
-            None => {
-                self.next = self.look_ahead()?;
-                Ok(if self.next.is_some() { Step::More } else { Step::CaughtUp })
-            }
+        if let Some(next) = self.next.take() {
+            return self.go_on(next, out);
         }
+        self.next = self.look_ahead()?;
+        Ok(if self.next.is_some() { Step::More } else { Step::CaughtUp })
     }
 
     /// Opens the first file and goes to where reading begins.
@@ -201,7 +204,8 @@ impl Log {
         let place = since::find(tail.size()?, from, |place, buffer| tail.read_at(place, buffer))?;
         if place > tail.position() {
             tail.seek(place);
-            self.pipe.begin(shown(&self.storage, tail.path()), Begin::Middle);
+            let source = source(self.layout, &self.shown, tail.path());
+            self.pipe.begin(source, Begin::Middle);
         }
         Ok(Step::More)
     }
@@ -216,7 +220,7 @@ impl Log {
 
     /// Begins to read a file.
     fn begin(&mut self, tail: Tail, begin: Begin) {
-        self.pipe.begin(shown(&self.storage, tail.path()), begin);
+        self.pipe.begin(source(self.layout, &self.shown, tail.path()), begin);
         self.tail = Some(tail);
         self.next = None;
     }
@@ -304,7 +308,10 @@ impl Log {
 const COMPACTED: &str = "was compacted by the history server, which keeps no progress: the \
                          batches in it are no longer known";
 
-/// A file as it is named to the operator.
-fn shown(storage: &Storage, path: &str) -> Arc<str> {
-    format!("{}/{path}", storage.address().trim_end_matches('/')).into()
+/// A file of a log as it is named to the operator.
+fn source(layout: Layout, shown: &str, path: &str) -> Arc<str> {
+    match layout {
+        Layout::Single => shown.into(),
+        Layout::Rolling => format!("{}/{path}", shown.trim_end_matches('/')).into(),
+    }
 }

@@ -87,19 +87,25 @@ pub struct EventLog {
     options: Options,
 }
 
-/// Where logs are.
+/// Where logs are, and what the operator calls that.
 #[derive(Debug)]
 enum LogPlace {
     /// One log in a directory.
-    One(Storage, String, Layout),
+    One { directory: Storage, name: String, shown: String, layout: Layout },
     /// All logs of a directory.
-    Many(Storage),
+    Many { directory: Storage, shown: String },
 }
 
 impl LogPlace {
-    fn storage(&self) -> &Storage {
+    fn directory(&self) -> &Storage {
         match self {
-            Self::One(storage, ..) | Self::Many(storage) => storage,
+            Self::One { directory, .. } | Self::Many { directory, .. } => directory,
+        }
+    }
+
+    fn shown(&self) -> &str {
+        match self {
+            Self::One { shown, .. } | Self::Many { shown, .. } => shown,
         }
     }
 }
@@ -115,21 +121,22 @@ impl EventLog {
     /// # Errors
     /// When there is no such thing, or it cannot be looked at.
     pub fn open(target: &str, options: Options) -> Result<Self, OpenError> {
+        let shown = target.to_owned();
         let Some((parent, name)) = split(target) else {
-            let storage = Storage::open(target)?;
-            return Ok(Self { place: LogPlace::Many(storage), options });
+            let place = LogPlace::Many { directory: Storage::open(target)?, shown };
+            return Ok(Self { place, options });
         };
-        let storage = Storage::open(&parent)?;
-        let found = stat_either(&storage, &name)?;
-        let place = match found.kind {
+        let directory = Storage::open(&parent)?;
+        let place = match stat_either(&directory, &name)?.kind {
             EntryKind::File => {
-                LogPlace::One(storage, files::final_name(&name).to_owned(), Layout::Single)
+                let name = files::final_name(&name).to_owned();
+                LogPlace::One { directory, name, shown, layout: Layout::Single }
             }
-            EntryKind::Directory if files::is_rolling(&list(&storage, &name)?) => {
-                LogPlace::One(storage, name, Layout::Rolling)
+            EntryKind::Directory if files::is_rolling(&list(&directory, &name)?) => {
+                LogPlace::One { directory, name, shown, layout: Layout::Rolling }
             }
-            EntryKind::Directory => LogPlace::Many(storage.below(&name)?),
-            EntryKind::Other => return Err(OpenError::Neither { target: target.to_owned() }),
+            EntryKind::Directory => LogPlace::Many { directory: directory.below(&name)?, shown },
+            EntryKind::Other => return Err(OpenError::Neither { target: shown }),
         };
         Ok(Self { place, options })
     }

@@ -21,7 +21,7 @@ const MAX_DEPTH: u32 = 300;
 const MAX_OPERATORS: usize = 1000;
 
 /// A metric of a stateful operator, by the names that Spark gives in `StateStoreWriter` and, for
-/// [`Metric::Loaded`], in the RocksDB provider.
+/// [`Metric::Loaded`], in the `RocksDB` provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metric {
     Rows,

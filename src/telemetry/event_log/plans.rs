@@ -33,8 +33,9 @@ impl Plans {
             self.forget(&before);
         }
         while self.executions.len() > MAX_EXECUTIONS {
-            let oldest = self.executions.pop_first();
-            oldest.into_iter().for_each(|(_, operators)| self.forget(&operators));
+            if let Some((_, operators)) = self.executions.pop_first() {
+                self.forget(&operators);
+            }
         }
     }
 

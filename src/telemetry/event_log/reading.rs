@@ -65,7 +65,7 @@ impl<'a> Reading<'a> {
 
     /// Reads until there is no more, or someone has had enough.
     pub(super) fn run(mut self, sink: &mut Sink<'_>) -> Ended {
-        let pause = if self.place.storage().is_local() { PAUSE } else { REMOTE_PAUSE };
+        let pause = if self.place.directory().is_local() { PAUSE } else { REMOTE_PAUSE };
         loop {
             self.discover(sink);
             self.catch_up(sink);
@@ -85,19 +85,20 @@ impl<'a> Reading<'a> {
     fn discover(&mut self, sink: &mut Sink<'_>) {
         let place = self.place;
         match place {
-            LogPlace::One(storage, name, layout) => {
-                self.add(storage, name, *layout, Chosen::Named, sink);
+            LogPlace::One { directory, name, shown, layout } => {
+                self.add(directory, name, shown.clone(), *layout, Chosen::Named, sink);
             }
-            LogPlace::Many(storage) => match list(storage, "") {
+            LogPlace::Many { directory, shown } => match list(directory, "") {
                 Ok(entries) => {
                     self.complained = false;
                     for log in files::logs(&entries) {
                         if !self.is_old(&log) {
-                            self.add(storage, &log.name, log.layout, Chosen::Listed, sink);
+                            let shown = format!("{}/{}", shown.trim_end_matches('/'), log.name);
+                            self.add(directory, &log.name, shown, log.layout, Chosen::Listed, sink);
                         }
                     }
                 }
-                Err(error) => self.complain(storage, &error, sink),
+                Err(error) => self.complain(&error, sink),
             },
         }
     }
@@ -114,6 +115,7 @@ impl<'a> Reading<'a> {
         &mut self,
         storage: &Storage,
         name: &str,
+        shown: String,
         layout: Layout,
         chosen: Chosen,
         sink: &mut Sink<'_>,
@@ -121,16 +123,16 @@ impl<'a> Reading<'a> {
         if !self.known.insert(name.to_owned()) {
             return;
         }
-        match Log::new(storage, name, layout, chosen, self.options) {
+        match Log::new(storage, name, shown, layout, chosen, self.options) {
             Ok(log) => self.logs.push(log),
-            Err(error) => self.complain(storage, &error, sink),
+            Err(error) => self.complain(&error, sink),
         }
     }
 
     /// Says once that something is wrong with the directory.
-    fn complain(&mut self, storage: &Storage, error: &StorageError, sink: &mut Sink<'_>) {
+    fn complain(&mut self, error: &StorageError, sink: &mut Sink<'_>) {
         if !std::mem::replace(&mut self.complained, true) {
-            let place = Place { source: storage.address().into(), line: None };
+            let place = Place { source: self.place.shown().into(), line: None };
             sink.take(Event { place, kind: EventKind::Interrupted(error.to_string()) });
         }
     }
@@ -138,7 +140,7 @@ impl<'a> Reading<'a> {
     /// Reads what all logs have, one after the other, and lets go of those that have ended.
     fn catch_up(&mut self, sink: &mut Sink<'_>) {
         let follow = self.options.until == Until::Cancelled;
-        let many = matches!(self.place, LogPlace::Many(_));
+        let many = matches!(self.place, LogPlace::Many { .. });
         self.logs.retain_mut(|log| {
             while !sink.is_done() {
                 match log.step(&mut |event| sink.take(event)) {
@@ -157,7 +159,7 @@ impl<'a> Reading<'a> {
     }
 
     fn may_get_more(&self) -> bool {
-        !self.logs.is_empty() || matches!(self.place, LogPlace::Many(_))
+        !self.logs.is_empty() || matches!(self.place, LogPlace::Many { .. })
     }
 }
 

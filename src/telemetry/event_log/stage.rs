@@ -22,7 +22,7 @@ type Measures = [Option<i64>; Metric::COUNT];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Batch {
     pub(super) query: QueryRef,
-    pub(super) batch: Option<BatchId>,
+    pub(super) id: Option<BatchId>,
     /// `rocksdb.trackTotalNumberOfRows`, where the job's properties tell.
     pub(super) track_rows: Option<bool>,
 }
@@ -188,7 +188,7 @@ impl Stage {
         };
         PartitionLoad {
             query: self.batch.query.clone(),
-            batch: self.batch.batch,
+            batch: self.batch.id,
             operator: None,
             operator_name: None,
             timestamp: self.latest.map(UnixMillis),

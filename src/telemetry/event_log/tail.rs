@@ -4,6 +4,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 
 use crate::storage::{Storage, StorageError};
 
@@ -139,15 +140,7 @@ impl Tail {
     }
 }
 
-/// What tells one file from another of the same name.
-#[cfg(unix)]
-fn identity(found: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((found.dev(), found.ino()))
-}
-
-/// Elsewhere only the length tells.
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
+/// What tells one file from another of the same name: device and inode.
+fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
