@@ -18,7 +18,7 @@ use super::error_class;
 use super::event::{ConfRestored, EventKind, QueryRef, RepartitionNote, RepartitionStage, Started};
 use super::listener;
 use super::progress;
-use crate::units::UnixMillis;
+use crate::units::{BatchId, UnixMillis};
 
 /// Of an exception no more than this is kept, in bytes.
 const LONGEST_EXCEPTION: usize = 256 << 10;
@@ -66,9 +66,7 @@ impl DriverLog {
             return;
         }
         match Line::of(text) {
-            Some(head) => {
-                self.entry(line, head.timestamp, head.rest, None, found);
-            }
+            Some(head) => self.entry(line, head.timestamp, head.rest, None, found),
             None => self.without_head(line, text, found),
         }
     }
@@ -123,16 +121,10 @@ impl DriverLog {
                 self.repartition = None;
                 let class_in_text = error_class::in_text(&text).map(str::to_owned);
                 let exception = Some(text).filter(|text| !text.is_empty());
-                found.push((
-                    line,
-                    EventKind::Repartition(RepartitionNote {
-                        checkpoint: Some(checkpoint),
-                        partitions,
-                        batch: None,
-                        timestamp,
-                        stage: RepartitionStage::Failed { exception, class_in_text },
-                    }),
-                ));
+                let stage = RepartitionStage::Failed { exception, class_in_text };
+                let (checkpoint, batch) = (Some(checkpoint), None);
+                let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
+                found.push((line, EventKind::Repartition(note)));
             }
         }
     }
@@ -179,33 +171,37 @@ impl DriverLog {
                 timestamp,
             }),
             Message::Repartition { checkpoint, partitions, step } => {
-                let checkpoint = checkpoint.to_owned();
+                self.repartition = Some((checkpoint.to_owned(), partitions));
                 let (batch, stage) = match step {
+                    Step::Begun => (None, RepartitionStage::Begun),
                     Step::Done { batch, duration_ms } => {
-                        self.repartition = None;
                         (batch, RepartitionStage::Done { duration_ms })
                     }
-                    Step::Begun | Step::Failed => {
-                        self.repartition = Some((checkpoint.clone(), partitions));
-                        (None, RepartitionStage::Begun)
-                    }
+                    Step::Failed => return None,
                 };
-                let checkpoint = Some(checkpoint);
-                let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
-                EventKind::Repartition(note)
+                return self.repartition_under_way(timestamp, batch, stage);
             }
             Message::RepartitionPlanned(batch) => {
-                let (checkpoint, partitions) = self.repartition.clone()?;
-                EventKind::Repartition(RepartitionNote {
-                    checkpoint: Some(checkpoint),
-                    partitions,
-                    batch: Some(batch),
-                    timestamp,
-                    stage: RepartitionStage::Planned,
-                })
+                let stage = RepartitionStage::Planned;
+                return self.repartition_under_way(timestamp, Some(batch), stage);
             }
             Message::Failed(_) | Message::StreamFailed(_) => return None,
         })
+    }
+
+    /// How far the repartition under way is; `None` when none is.
+    fn repartition_under_way(
+        &mut self,
+        timestamp: Option<UnixMillis>,
+        batch: Option<BatchId>,
+        stage: RepartitionStage,
+    ) -> Option<EventKind> {
+        let is_done = matches!(stage, RepartitionStage::Done { .. });
+        let known = if is_done { self.repartition.take() } else { self.repartition.clone() };
+        let (checkpoint, partitions) = known?;
+        let checkpoint = Some(checkpoint);
+        let note = RepartitionNote { checkpoint, partitions, batch, timestamp, stage };
+        Some(EventKind::Repartition(note))
     }
 
     /// A line that belongs to the entry before it, or to none.

@@ -11,8 +11,8 @@ use crate::{ends, events, kinds, sample};
 const FOUR: i64 = (20_787 * 24 + 16) * 3_600_000;
 
 /// So many minutes and seconds after four.
-fn at(minutes: i64, seconds: i64) -> Option<UnixMillis> {
-    Some(UnixMillis(FOUR + (minutes * 60 + seconds) * 1000))
+fn at(minutes: i64, seconds: i64) -> UnixMillis {
+    UnixMillis(FOUR + (minutes * 60 + seconds) * 1000)
 }
 
 fn query(id: &str, run: &str, name: &str) -> QueryRef {
@@ -34,6 +34,7 @@ fn confs_that_are_asked_for_in_vain() {
     let provider = |name| format!("org.apache.spark.sql.execution.streaming.state.{name}");
     let conf = |key: &str, asked: &str, kept: &str, timestamp| {
         let (key, asked, kept) = (key.to_owned(), asked.to_owned(), kept.to_owned());
+        let timestamp = Some(timestamp);
         EventKind::ConfRestored(ConfRestored { key, asked, kept, timestamp })
     };
     assert_eq!(
@@ -56,7 +57,7 @@ fn an_error_behind_a_progress_bar() {
     let events = events(&sample("driverlog-console-progress-bar-glued-to-error-line.log"));
     let [event] = events.as_slice() else { panic!("one end: {events:?}") };
     let EventKind::Terminated(ended) = &event.kind else { panic!("an end") };
-    assert_eq!((&ended.query, ended.timestamp), (&query("024", "025", "failing"), at(6, 52)));
+    assert_eq!((&ended.query, ended.timestamp), (&query("024", "025", "failing"), Some(at(6, 52))));
     assert!(ended.exception.is_some(), "it failed, though the log has no exception");
 }
 
@@ -92,7 +93,7 @@ fn an_old_exception_without_a_class() {
     let ends = ends("driverlog-oss-3.5.8-old-style-delta-file-does-not-exist.log");
     let [ended] = ends.as_slice() else { panic!("one end: {ends:?}") };
     assert_eq!(ended.query, query("001", "002", "hdfs_missing"));
-    assert_eq!(ended.timestamp, at(13, 46));
+    assert_eq!(ended.timestamp, Some(at(13, 46)));
     assert_eq!(ended.class_in_text, None);
     let exception = ended.exception.as_ref().unwrap();
     assert!(exception.starts_with("org.apache.spark.SparkException: Job aborted"));
@@ -127,7 +128,7 @@ fn two_offline_repartitions() {
     let checkpoint = || Some("s3://example-bucket/checkpoints/ledger_agg".to_owned());
     let note = |partitions, batch: Option<u64>, timestamp, stage| {
         let batch = batch.map(BatchId);
-        let checkpoint = checkpoint();
+        let (checkpoint, timestamp) = (checkpoint(), Some(timestamp));
         EventKind::Repartition(RepartitionNote { checkpoint, partitions, batch, timestamp, stage })
     };
     let notes: Vec<EventKind> = kinds("driverlog-oss-4.2.1-offline-repartition-5-8-3-info.log")

@@ -209,6 +209,10 @@ fn sentence(line: &ProgressLine) -> Option<(Role, String)> {
             let checkpoint = line.checkpoint.as_deref().map(|path| format!("; checkpoint {path}"));
             (Role::Info, format!("started{}", checkpoint.unwrap_or_default()))
         }
+        // Drivers' logs do not say which one.
+        LineKind::Idle if query(line).is_none() => {
+            (Role::Muted, "a query waits for data".to_owned())
+        }
         LineKind::Idle => (Role::Muted, "waits for data".to_owned()),
         LineKind::Terminated => match &line.exception {
             None => (Role::Info, "stopped".to_owned()),
