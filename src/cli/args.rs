@@ -3,6 +3,7 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
+mod attach;
 mod config;
 mod past;
 mod plan;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::attach::{AttachArgs, TokenArgs, credentials};
 use self::config::CONFIG_EXAMPLES;
 pub(crate) use self::config::{ConfigArgs, ConfigCommand};
 use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
@@ -203,29 +205,6 @@ pub(crate) struct ConsoleArgs {
     pub(crate) screen: ScreenArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// Where the running query tells of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Running query")]
-pub(crate) struct AttachArgs {
-    /// Attach to the running query by Spark's event log; may be given several times
-    ///
-    /// A file, the folder of a rolling log, or a folder of logs. Tells batches and what the tasks
-    /// of each partition do. It is followed while it grows, and waited for where it is not there.
-    #[arg(long, value_name = "SOURCE")]
-    pub(crate) events: Vec<String>,
-    /// Attach by progress JSON or a driver's log, `-` for standard input; may be given several
-    /// times
-    #[arg(long, value_name = "SOURCE")]
-    pub(crate) progress: Vec<String>,
-}
-
-impl AttachArgs {
-    /// Whether anything is to be attached.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.progress.is_empty()
-    }
 }
 
 /// `statetop demo`.

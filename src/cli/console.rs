@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::args::{AttachArgs, ConsoleArgs, Format, OutputArgs, ScreenArgs};
+use super::args::{AttachArgs, ConsoleArgs, Format, OutputArgs, ScreenArgs, credentials};
 use super::exit::{CliError, Exit};
 use super::inspect;
 use super::look::ColorChoice;
@@ -62,13 +62,17 @@ fn queries(target: &str, args: &AttachArgs, around: &Surroundings<'_>) -> Vec<Ar
     let known = known.flat_map(|query| configured(query, around));
     let events = args.events.iter().map(|name| open(name, Expected::EventLog));
     let progress = args.progress.iter().map(|name| open(name, Expected::Text));
-    known.chain(events).chain(progress).collect()
+    let token = || Expected::SparkUi(args.token.credentials());
+    let ui = args.ui.iter().map(|name| open(name, token()));
+    known.chain(events).chain(progress).chain(ui).collect()
 }
 
 /// Where a query of the configuration tells of itself.
 pub(crate) fn configured(query: &QueryConfig, around: &Surroundings<'_>) -> Vec<Arc<dyn Attach>> {
-    let events = query.events.iter();
-    events.map(|name| (around.attach)(name, Expected::EventLog)).collect()
+    let token = || credentials(query.token_env.as_ref(), query.token_file.as_ref());
+    let events = query.events.iter().map(|name| (name, Expected::EventLog));
+    let ui = query.ui.iter().map(|name| (name, Expected::SparkUi(token())));
+    events.chain(ui).map(|(name, expected)| (around.attach)(name, expected)).collect()
 }
 
 /// A plain word that cannot be read may be a mistyped command.

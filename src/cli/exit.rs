@@ -54,7 +54,7 @@ pub(crate) enum CliError {
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
     #[error(
-        "--events and --progress attach the console, which needs a terminal and no --format; \
+        "--events, --progress and --ui attach the console, which needs a terminal and no --format; \
          `statetop progress SOURCE` prints what a source tells"
     )]
     NothingToAttach,
@@ -66,11 +66,9 @@ pub(crate) enum CliError {
     Demo(#[from] crate::demo::DemoError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
-    #[error(transparent)]
-    NotText(#[from] crate::telemetry::stream::NotText),
     #[error(
         "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
-         INFO it has the progress) or an event log"
+         INFO it has the progress), an event log, or the Spark UI of an application that has one"
     )]
     NoEvents(String),
     #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
@@ -113,7 +111,6 @@ impl CliError {
             | Self::Demo(_)
             | Self::Memory(_)
             | Self::Source(_)
-            | Self::NotText(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

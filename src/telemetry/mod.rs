@@ -12,6 +12,8 @@
 //! knows checkpoints or the screen.
 
 pub mod attach;
+mod confs;
+mod description;
 mod driver_log;
 pub mod error_class;
 pub mod event;
@@ -19,6 +21,7 @@ pub mod event_log;
 mod fields;
 pub mod follow;
 pub mod listener;
+mod metric;
 pub mod number;
 mod objects;
 pub mod pieces;
@@ -28,10 +31,11 @@ pub mod source;
 pub mod stream;
 pub mod text;
 pub mod timeline;
+pub mod ui;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
     PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, RepartitionStage,
-    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Teller, Terminated, Watermark,
 };
 pub use listener::listener_event;

@@ -8,11 +8,13 @@
 mod operators;
 mod sources;
 
+pub(super) use operators::rows as state_rows;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{EventTime, Progress, QueryRef, SourceProgress, Watermark};
+use super::event::{EventTime, Progress, QueryRef, SourceProgress, Teller, Watermark};
 use super::fields::Fields;
 use super::number;
 use crate::units::{BatchId, UnixMillis};
@@ -31,6 +33,7 @@ pub fn parse(object: Map<String, Value>) -> Progress {
     let sources: Vec<_> = fields.objects("sources").into_iter().map(sources::parse).collect();
     let (rows_in, input_rate, processed_rate) = rates(&mut fields, &sources);
     Progress {
+        told_by: Teller::Query,
         query,
         batch,
         timestamp,

@@ -161,10 +161,18 @@ impl Known {
         let before = self.batch.replace(self.batch.map_or(batch, |last| last.max(batch)));
         let counts: Vec<_> =
             progress.operators.iter().map(|operator| operator.partitions).collect();
-        let differ = !counts.is_empty() && !self.partitions.is_empty() && counts != self.partitions;
+        // A source may not tell all that another one tells.
+        let differ = self
+            .partitions
+            .iter()
+            .zip(&counts)
+            .any(|(before, now)| before.zip(*now).is_some_and(|(before, now)| before != now));
         let from = largest(&self.partitions);
         if !counts.is_empty() {
-            self.partitions = counts;
+            let known = std::mem::replace(&mut self.partitions, counts);
+            for (now, before) in self.partitions.iter_mut().zip(known) {
+                *now = now.or(before);
+            }
         }
         let to = largest(&self.partitions);
         let control = progress.phases.iter().find(|(name, _)| name == CONTROL_BATCH);

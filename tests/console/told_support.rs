@@ -9,7 +9,7 @@ use statetop::telemetry::attach::News;
 use statetop::telemetry::{
     Custom, Event, EventKind, EventTime, Lag, Measure, OperatorProgress, PartitionLabelled,
     PartitionLoad, Place, Progress, QueryRef, Rows, SinkProgress, SourceProgress, Started,
-    TaskLoad, Terminated, Watermark,
+    TaskLoad, Teller, Terminated, Watermark,
 };
 use statetop::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 
@@ -63,6 +63,7 @@ pub(crate) fn progress(batch: u64) -> Progress {
     #[expect(clippy::cast_precision_loss, reason = "small")]
     let rate = |rows: u64, millis: u64| Some(rows as f64 * 1_000.0 / millis as f64);
     Progress {
+        told_by: Teller::Query,
         query: query(run_of(batch)),
         batch: Some(BatchId(batch)),
         timestamp: Some(at),

@@ -14,7 +14,7 @@ use super::super::number::duration;
 use super::super::page::flow;
 use super::super::text::{clean, width, wrap};
 use crate::figures::{count, span, whole};
-use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
+use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord, TellerWord};
 use crate::units::UnixMillis;
 
 /// The columns and their cells.
@@ -33,6 +33,9 @@ const GAP: usize = 2;
 const INDENT: usize = 10;
 /// Letters of a run id that tell it from others at a glance.
 const SHORT_ID: usize = 8;
+/// What a Spark UI leaves open.
+const BY_THE_PLAN: &str = "told by the Spark UI: times are those of the plan's run; rates, \
+                           watermark and what went before and after the run are not known";
 /// Letters of an exception; the rest is in the JSON.
 const GIST: usize = 400;
 
@@ -87,6 +90,9 @@ impl TableLines {
             if !std::mem::replace(&mut self.titled, true) {
                 let titles = COLUMNS.map(|(title, _)| title.to_owned());
                 lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+                if line.told_by == Some(TellerWord::Plan) {
+                    self.sentence("", Role::Muted, BY_THE_PLAN, &mut lines);
+                }
             }
             lines.push(self.row(&cells(line, time)));
         }
@@ -170,10 +176,19 @@ fn cells(line: &ProgressLine, time: String) -> [String; COLUMNS.len()] {
         line.batch_id.map_or_else(dash, |batch| batch.to_string()),
         line.rows_in.map_or_else(dash, count),
         state_rows(line),
-        line.batch_duration_ms.map_or_else(dash, span),
+        batch_time(line).unwrap_or_else(dash),
         line.processed_rate.map_or_else(dash, rate),
         watermark_lag(line),
     ]
+}
+
+/// How long a microbatch took; of one that only its plan tells of, how long that ran.
+fn batch_time(line: &ProgressLine) -> Option<String> {
+    if let Some(whole) = line.batch_duration_ms {
+        return Some(span(whole));
+    }
+    let run = line.duration_ms.values().find_map(serde_json::Value::as_u64)?;
+    (line.told_by == Some(TellerWord::Plan)).then(|| format!("run {}", span(run)))
 }
 
 fn state_rows(line: &ProgressLine) -> String {

@@ -9,7 +9,8 @@ use super::super::text::{Row, head, width};
 use super::{Content, labelled};
 use crate::telemetry::timeline::Batch;
 use crate::telemetry::{
-    Measure, OperatorProgress, PartitionLoad, Progress, Rows, SourceProgress, TaskLoad, Watermark,
+    Measure, OperatorProgress, PartitionLoad, Progress, Rows, SourceProgress, TaskLoad, Teller,
+    Watermark,
 };
 use crate::units::UnixMillis;
 
@@ -82,7 +83,16 @@ impl Page {
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.known("trigger", progress.timestamp.map(moment));
+        match progress.told_by {
+            Teller::Query => self.known("trigger", progress.timestamp.map(moment)),
+            Teller::Plan => {
+                self.line(
+                    "told by",
+                    "the Spark UI: how its plan ran, not what went before and after",
+                );
+                self.known("plan ran at", progress.timestamp.map(moment));
+            }
+        }
         self.known("took", progress.duration_ms.map(exactly));
         self.known("query", progress.query.id.as_deref().map(str::to_owned));
         self.known("run", progress.query.run.as_deref().map(str::to_owned));

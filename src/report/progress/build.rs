@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
-    RepartitionLine, RepartitionWord, SinkLine, SourceLine,
+    RepartitionLine, RepartitionWord, SinkLine, SourceLine, TellerWord,
 };
 use crate::figures::span;
 use crate::telemetry::seams::{Resize, Seam};
 use crate::telemetry::{
     Custom, Environment, Event, EventKind, Measure, OperatorProgress, PartitionLoad, Place,
     Progress, QueryRef, RepartitionNote, RepartitionStage, Rows, SinkProgress, SourceProgress,
-    TaskLoad, Terminated, Watermark,
+    TaskLoad, Teller, Terminated, Watermark,
 };
 use crate::units::{OperatorId, UnixMillis};
 
@@ -82,6 +82,7 @@ impl ProgressLine {
     fn new(kind: LineKind, place: &Place) -> Self {
         Self {
             kind,
+            told_by: None,
             query_id: None,
             run_id: None,
             name: None,
@@ -120,6 +121,10 @@ impl ProgressLine {
     fn of_progress(progress: Progress, place: &Place) -> Self {
         let phases = progress.phases.into_iter().map(|(name, millis)| (name, millis.into()));
         Self {
+            told_by: Some(match progress.told_by {
+                Teller::Query => TellerWord::Query,
+                Teller::Plan => TellerWord::Plan,
+            }),
             batch_id: progress.batch,
             timestamp: progress.timestamp,
             rows_in: progress.rows_in,

@@ -17,7 +17,8 @@ use crate::telemetry::Event;
 use crate::telemetry::event_log::{EventLog, Options};
 use crate::telemetry::follow::Until;
 use crate::telemetry::source::{Source, SourceKind};
-use crate::telemetry::stream;
+use crate::telemetry::stream::{self, Means, Span};
+use crate::telemetry::ui::Credentials;
 
 /// Events that may wait to be passed on.
 const QUEUE: usize = 1_024;
@@ -25,12 +26,14 @@ const QUEUE: usize = 1_024;
 const BATCH: usize = 512;
 
 /// What the operator expects of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Spark's event log; where it is something else, it is read as what it is.
     EventLog,
     /// Progress JSON, or a driver's log with it.
     Text,
+    /// The address of a Spark UI, and what it wants to see.
+    SparkUi(Credentials),
 }
 
 /// Standard input, until it is read.
@@ -63,8 +66,13 @@ impl Attach for Named {
         }
         let stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let stdin = stdin.unwrap_or_else(|| Box::new(empty()));
-        let events = stream::events(vec![source], Until::Cancelled, None, stdin, cancel);
-        pass_on(&events.map_err(told)?, cancel, tell);
+        let credentials = match &self.expected {
+            Expected::SparkUi(credentials) => credentials.clone(),
+            Expected::EventLog | Expected::Text => Credentials::None,
+        };
+        let span = Span { until: Until::Cancelled, since: None };
+        let means = Means { stdin, credentials };
+        pass_on(&stream::events(vec![source], span, means, cancel), cancel, tell);
         Ok(())
     }
 }
@@ -200,8 +208,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_followed_says_so() {
-        let source = open("http://driver:4040", Expected::EventLog, nothing());
+        let source = open("http://joe:pw@driver:4040", Expected::EventLog, nothing());
         let error = batches(source.as_ref(), 1).unwrap_err();
-        assert!(error.0.contains("http://driver:4040"), "{error}");
+        assert!(error.0.contains("must not have a user or password"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge;
 use super::numbers::Numbers;
 use super::weight;
-use crate::telemetry::{PartitionLoad, Progress, TaskLoad};
+use crate::telemetry::{PartitionLoad, Progress, TaskLoad, Teller};
 use crate::units::{BatchId, OperatorId, PartitionId, UnixMillis};
 
 /// Stateful operators of a batch whose tasks are kept. No query has as many.
@@ -20,7 +20,7 @@ pub struct Batch {
     pub numbers: Numbers,
     /// Since when it is remembered, for the order in which things are forgotten.
     pub(super) aged: UnixMillis,
-    reported: bool,
+    reported: Option<Teller>,
     progress: Option<Arc<Progress>>,
     loads: Vec<Arc<PartitionLoad>>,
 }
@@ -31,14 +31,19 @@ impl Batch {
             id,
             numbers: Numbers::default(),
             aged,
-            reported: false,
+            reported: None,
             progress: None,
             loads: Vec::new(),
         }
     }
 
-    /// Whether the query has reported it. Of a batch that runs only tasks may be known.
+    /// Whether it was reported. Of a batch that runs only tasks may be known.
     pub fn is_reported(&self) -> bool {
+        self.reported.is_some()
+    }
+
+    /// Who reported it: the query itself, where it did.
+    pub fn told_by(&self) -> Option<Teller> {
         self.reported
     }
 
@@ -68,22 +73,26 @@ impl Batch {
         task_of(self.load_of(operator)?, partition)
     }
 
-    /// The query reports it, for the first time or again.
+    /// It is reported, for the first time or again. What the query itself says takes the place of
+    /// what its plan tells, which adds nothing to it.
     pub(super) fn report(&mut self, progress: Progress) {
-        let numbers = Numbers::of(&progress);
-        match &mut self.progress {
-            Some(known) => {
-                merge::progress(Arc::make_mut(known), progress);
-                self.numbers.fill_from(&numbers);
-            }
-            // Its fields were forgotten, and stay so.
-            None if self.reported => self.numbers.fill_from(&numbers),
-            None => {
-                self.numbers = numbers;
-                self.progress = Some(Arc::new(progress));
-            }
+        match (self.reported, progress.told_by) {
+            (Some(Teller::Query), Teller::Plan) => return,
+            (Some(Teller::Plan), Teller::Query) => self.progress = None,
+            (Some(_), _) => return self.fill_from(progress),
+            (None, _) => {}
         }
-        self.reported = true;
+        self.reported = Some(progress.told_by);
+        self.numbers = Numbers::of(&progress);
+        self.progress = Some(Arc::new(progress));
+    }
+
+    /// Fills in what is missing. Fields that were forgotten stay so.
+    fn fill_from(&mut self, progress: Progress) {
+        self.numbers.fill_from(&Numbers::of(&progress));
+        if let Some(known) = &mut self.progress {
+            merge::progress(Arc::make_mut(known), progress);
+        }
     }
 
     /// Tasks have ended.

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::telemetry::{EventTime, Place as Stands, Started, TaskLoad, Terminated, Watermark};
+use crate::telemetry::{
+    EventTime, Place as Stands, Started, TaskLoad, Teller, Terminated, Watermark,
+};
 use crate::units::{OperatorId, PartitionId};
 
 fn name(of: &'static [&'static str]) -> impl Strategy<Value = Option<Arc<str>>> {
@@ -40,9 +42,11 @@ fn any_progress() -> impl Strategy<Value = EventKind> {
         0..4,
     );
     let numbers = (prop::option::of(any::<u64>()), prop::option::of(any::<f64>()));
-    (any_query(), any_batch(), any_time(), phases, numbers).prop_map(
-        |(query, batch, timestamp, phases, (count, rate))| {
+    let teller = prop::sample::select(vec![Teller::Query, Teller::Plan]);
+    (any_query(), any_batch(), any_time(), phases, numbers, teller).prop_map(
+        |(query, batch, timestamp, phases, (count, rate), told_by)| {
             EventKind::Progress(Box::new(Progress {
+                told_by,
                 query,
                 batch,
                 timestamp,

@@ -105,8 +105,8 @@ pub(super) fn same_operator(a: &PartitionLoad, b: &PartitionLoad) -> bool {
     }
 }
 
-/// Adds the tasks of another telling. Of a task that both tell of, what the later says counts:
-/// it may have been running before.
+/// Adds the tasks of another telling. Of a task that both tell of, what the later says counts (it
+/// may have been running before), and what it does not say is kept (sources tell different things).
 pub(super) fn load(into: &mut PartitionLoad, other: PartitionLoad) {
     fill(&mut into.operator, other.operator);
     fill(&mut into.operator_name, other.operator_name);
@@ -120,7 +120,8 @@ pub(super) fn load(into: &mut PartitionLoad, other: PartitionLoad) {
     tidy(&mut into.tasks);
 }
 
-/// One task for each partition, in the order of partitions: the last that was told.
+/// One task for each partition, in the order of partitions: the last that was told, with what only
+/// earlier ones say.
 pub(super) fn tidy(tasks: &mut Vec<TaskLoad>) {
     let tidy = |pair: &[TaskLoad]| matches!(pair, [a, b] if a.partition < b.partition);
     if tasks.windows(2).all(tidy) {
@@ -128,7 +129,33 @@ pub(super) fn tidy(tasks: &mut Vec<TaskLoad>) {
     }
     tasks.reverse();
     tasks.sort_by_key(|task| task.partition);
-    tasks.dedup_by_key(|task| task.partition);
+    tasks.dedup_by(|earlier, task| {
+        let same = earlier.partition == task.partition;
+        if same {
+            self::task(task, earlier);
+        }
+        same
+    });
+}
+
+fn task(into: &mut TaskLoad, other: &mut TaskLoad) {
+    fill(&mut into.rows, other.rows);
+    fill(&mut into.updated, other.updated);
+    fill(&mut into.removed, other.removed);
+    fill(&mut into.dropped, other.dropped);
+    fill(&mut into.memory, other.memory);
+    fill(&mut into.arriving, other.arriving);
+    fill(&mut into.arriving_bytes, other.arriving_bytes);
+    fill(&mut into.task_ms, other.task_ms);
+    fill(&mut into.update_ms, other.update_ms);
+    fill(&mut into.removal_ms, other.removal_ms);
+    fill(&mut into.commit_ms, other.commit_ms);
+    fill(&mut into.gc_ms, other.gc_ms);
+    fill(&mut into.spilled, other.spilled);
+    fill(&mut into.fetch_wait_ms, other.fetch_wait_ms);
+    fill(&mut into.executor, other.executor.take());
+    fill(&mut into.host, other.host.take());
+    fill(&mut into.loaded, other.loaded);
 }
 
 #[cfg(test)]
@@ -146,5 +173,13 @@ mod tests {
         tidy(&mut tasks);
         let told: Vec<_> = tasks.iter().map(|task| (task.partition.0, task.rows)).collect();
         assert_eq!(told, [(0, Some(3)), (1, Some(10)), (2, Some(22))]);
+    }
+
+    #[test]
+    fn what_only_an_earlier_telling_says_is_kept() {
+        let arrived = TaskLoad { rows: None, arriving: Some(7), ..task(1, 0) };
+        let mut tasks = vec![task(1, 10), arrived];
+        tidy(&mut tasks);
+        assert_eq!(tasks, [TaskLoad { arriving: Some(7), ..task(1, 10) }]);
     }
 }

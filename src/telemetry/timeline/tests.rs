@@ -1,6 +1,7 @@
 use super::*;
 use crate::telemetry::{
-    EventTime, Lag, Place as Stands, Rows, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+    EventTime, Lag, Place as Stands, Rows, SourceProgress, Started, TaskLoad, Teller, Terminated,
+    Watermark,
 };
 use crate::units::{OperatorId, PartitionId};
 
@@ -15,6 +16,7 @@ fn event(kind: EventKind) -> Event {
 /// Batch `batch` of a run, at `at` seconds, that took `took` milliseconds.
 fn report(run: &str, batch: u64, at: i64, took: u64) -> Progress {
     Progress {
+        told_by: Teller::Query,
         query: query("q", run),
         batch: Some(BatchId(batch)),
         timestamp: Some(UnixMillis(at * 1_000)),
@@ -370,4 +372,28 @@ fn a_repartition_told_in_stages_is_one() {
     let timeline = told(events.iter().chain(&events).cloned());
     let [only] = timeline.repartitions() else { panic!("{:?}", timeline.repartitions()) };
     assert_eq!((only.batch, &only.stage), (Some(BatchId(13)), &done));
+}
+
+#[test]
+fn what_the_query_says_takes_the_place_of_what_its_plan_tells() {
+    let said = report("one", 3, 30, 250);
+    let planned = || Progress {
+        told_by: Teller::Plan,
+        timestamp: Some(UnixMillis(40)),
+        duration_ms: None,
+        phases: vec![("addBatch".to_owned(), 180)],
+        ..report("one", 3, 30, 250)
+    };
+    for tellings in [[said.clone(), planned()], [planned(), said.clone()]] {
+        let mut timeline = Timeline::new(["s".into()]);
+        for progress in tellings {
+            let kind = EventKind::Progress(Box::new(progress));
+            let place = Stands { source: "s".into(), line: None };
+            timeline.fold(0, Event { place, kind });
+        }
+        let (_, batch) = timeline.queries()[0].reported().next().unwrap();
+        assert_eq!(batch.told_by(), Some(Teller::Query));
+        assert_eq!(batch.progress(), Some(&said));
+        assert_eq!((batch.numbers.at, batch.numbers.took), (said.timestamp, Some(250)));
+    }
 }
