@@ -4,6 +4,8 @@
 
 #[path = "../tests/console/support.rs"]
 mod support;
+#[path = "../tests/console/told_support.rs"]
+mod told_support;
 
 use std::hint::black_box;
 
@@ -13,6 +15,7 @@ use ratatui::layout::Rect;
 use statetop::console::data::Data;
 use statetop::console::view;
 use statetop::reader::{Depth, MadeUpPlan, PlanBasis, PlanQuestion};
+use statetop::telemetry::EventKind;
 
 fn frame(criterion: &mut Criterion) {
     let mut stores = support::usual();
@@ -67,5 +70,33 @@ fn count(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, frame, count);
+/// A frame of the batches screen over 1,600 batches, and telling one more of them.
+fn batches(criterion: &mut Criterion) {
+    let batches = support::BATCH - 1_600..=support::BATCH;
+    let mut console = support::Console::attached(200, 60);
+    for batch in batches {
+        let load = told_support::load(batch, 0, 200);
+        let load = told_support::event(EventKind::PartitionLoad(Box::new(load)));
+        console.hear(vec![told_support::reported(batch), load]);
+    }
+    console.keys("5");
+    let look = support::look_of_tests();
+    let area = Rect::new(0, 0, 200, 60);
+    criterion.bench_function("frame of 1,600 batches, 200x60", |bencher| {
+        let mut buffer = Buffer::empty(area);
+        bencher.iter(|| {
+            buffer.reset();
+            view::draw(&console.state, &look, &mut buffer);
+            black_box(&buffer);
+        });
+    });
+    let again = vec![told_support::reported(support::BATCH)];
+    criterion.bench_function("telling a batch again", |bencher| {
+        bencher.iter(|| {
+            console.hear(again.clone());
+        });
+    });
+}
+
+criterion_group!(benches, frame, count, batches);
 criterion_main!(benches);

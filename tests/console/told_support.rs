@@ -1,4 +1,5 @@
 //! A made-up running query.
+#![allow(dead_code, reason = "tests and the benchmark each use a part of this")]
 
 use serde_json::{Map, json};
 use statetop::console::msg::Msg;
