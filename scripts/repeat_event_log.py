@@ -65,7 +65,10 @@ def template(text: str) -> list[str | tuple[str, int]]:
     for found in SLOT.finditer(text):
         parts.append(text[done:found.start()])
         done = found.end()
-        if found[1]:
+        if found[1] and KIND[found[1]] == "time" and found[2] == "0":
+            # The finish of a task that has begun only.
+            parts.append(found[0])
+        elif found[1]:
             parts += [found[1], (KIND[found[1]], int(found[2]))]
         elif found[3]:
             parts.append(found[3] + "[")

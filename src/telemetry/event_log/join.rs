@@ -176,7 +176,7 @@ impl Joiner {
             Kind::ExecutionStart | Kind::ExecutionUpdate => {
                 if self.plan_with_state.find(rest).is_some() {
                     let (execution, operators) =
-                        plan::read(line).map_err(|source| json(name, source))?;
+                        plan::read(utf8(line)?).map_err(|source| json(name, source))?;
                     self.plans.add(execution, operators);
                 }
             }
@@ -344,7 +344,12 @@ fn query_event(name: &str, line: &[u8]) -> Result<EventKind, LineError> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(name: &str, line: &'a [u8]) -> Result<T, LineError> {
-    serde_json::from_slice(line).map_err(|source| json(name, source))
+    serde_json::from_str(utf8(line)?).map_err(|source| json(name, source))
+}
+
+/// Looked at once as a whole, the texts in a line need not be looked at again one by one.
+fn utf8(line: &[u8]) -> Result<&str, LineError> {
+    std::str::from_utf8(line).map_err(|_| LineError::Other("a line is not UTF-8"))
 }
 
 fn json(name: &str, source: serde_json::Error) -> LineError {

@@ -16,6 +16,7 @@
 //! Memory is bounded by what runs at once, never by the length of a log or of a line. Nothing
 //! here knows checkpoints or the screen.
 
+mod accumulables;
 mod environment;
 mod files;
 mod gate;

@@ -50,8 +50,8 @@ impl Operator {
 ///
 /// # Errors
 /// When the line is no such JSON.
-pub(super) fn read(line: &[u8]) -> Result<(u64, Vec<Operator>), serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(line);
+pub(super) fn read(line: &str) -> Result<(u64, Vec<Operator>), serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(line);
     // The depth is bounded where nodes are read; everything else is skipped without recursion.
     deserializer.disable_recursion_limit();
     let mut found = Vec::new();
@@ -237,7 +237,7 @@ mod tests {
         );
         let info = "state info [ checkpoint = /a, runId = b, opId = 0, ver = 2]";
         let plan = node("StateStoreSave", info, [10, 11], &between);
-        let (execution, operators) = read(event(&plan).as_bytes()).unwrap();
+        let (execution, operators) = read(&event(&plan)).unwrap();
         assert_eq!(execution, 3);
         let [save, dedupe] = operators.as_slice() else { panic!("{operators:?}") };
         assert_eq!((save.id, &*save.name), (OperatorId(0), "StateStoreSave"));
@@ -264,14 +264,14 @@ mod tests {
             "]}".repeat(levels)
         );
         let plan = node("StateStoreSave", "", [10, 11], &deep);
-        let read = read(event(&plan).as_bytes());
+        let read = read(&event(&plan));
         assert_eq!(read.unwrap().1.len(), 1);
     }
 
     #[test]
     fn other_json_is_an_error() {
         for odd in ["", "[]", "{}", r#"{"executionId":"x"}"#, r#"{"executionId":1,"#] {
-            assert!(read(odd.as_bytes()).is_err(), "{odd}");
+            assert!(read(odd).is_err(), "{odd}");
         }
     }
 }

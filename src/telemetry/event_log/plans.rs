@@ -1,7 +1,9 @@
 //! The plans of the executions that run, so that an accumulator's id tells operator and metric.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use super::plan::Operator;
 use crate::telemetry::metric::Metric;

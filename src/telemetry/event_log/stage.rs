@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::accumulables::Accumulable;
 use super::plan::Operator;
 use super::plans::Plans;
 use super::wire::{TaskEnd, TaskMetrics};
@@ -86,9 +87,11 @@ impl Stage {
             return false;
         }
         let (mut planned, mut unplanned) = (Vec::new(), Measures::default());
-        for accumulable in &task.info.accumulables {
-            let Some(value) = accumulable.update.0 else { continue };
-            if let Some((operator, metric)) = plans.metric(accumulable.id) {
+        for entry in &task.info.accumulables {
+            let entry = Accumulable::of(entry);
+            let Some(id) = entry.id() else { continue };
+            if let Some((operator, metric)) = plans.metric(id) {
+                let Some(value) = entry.update() else { continue };
                 let place = self.place(operator);
                 if planned.len() <= place {
                     planned.resize(place + 1, Measures::default());
@@ -96,9 +99,10 @@ impl Stage {
                 if let Some(measures) = planned.get_mut(place) {
                     set(measures, metric, value);
                 }
-            } else if let Some(metric) = accumulable.name.as_deref().and_then(Metric::named) {
+            } else if let Some(metric) = entry.name().and_then(Metric::named) {
+                let Some(value) = entry.update() else { continue };
                 let operator = self.unplanned.get_or_insert_default();
-                operator.note(metric, accumulable.id);
+                operator.note(metric, id);
                 set(&mut unplanned, metric, value);
             }
         }

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, Visitor};
+use serde_json::value::RawValue;
 
 /// `SparkListenerLogStart`.
 #[derive(Debug, Deserialize)]
@@ -120,19 +121,9 @@ pub(super) struct TaskInfo<'a> {
     pub(super) executor: Option<Text<'a>>,
     #[serde(rename = "Host", borrow, default)]
     pub(super) host: Option<Text<'a>>,
+    /// As they stand: most of a line, of which little is wanted. See [`super::accumulables`].
     #[serde(rename = "Accumulables", borrow, default)]
-    pub(super) accumulables: Vec<Accumulable<'a>>,
-}
-
-/// What a task added to an accumulator. `Value`, the running sum over tasks, is of no use here.
-#[derive(Debug, Deserialize)]
-pub(super) struct Accumulable<'a> {
-    #[serde(rename = "ID")]
-    pub(super) id: u64,
-    #[serde(rename = "Name", borrow, default)]
-    pub(super) name: Option<Text<'a>>,
-    #[serde(rename = "Update", default)]
-    pub(super) update: Update,
+    pub(super) accumulables: Vec<&'a RawValue>,
 }
 
 /// Measures of a whole task. Times are in milliseconds.
@@ -195,75 +186,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// The value of an accumulator: SQL metrics write whole numbers as texts, others also write
-/// numbers, lists and objects, which are `None` here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Update(pub(super) Option<i64>);
-
-impl<'de> Deserialize<'de> for Update {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Updates;
-
-        impl<'de> Visitor<'de> for Updates {
-            type Value = Update;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the value of an accumulator")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Update, E> {
-                Ok(Update(text.parse().ok()))
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Update, E> {
-                Ok(Update(Some(number)))
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Update, E> {
-                Ok(Update(i64::try_from(number).ok()))
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Update, E> {
-                Ok(Update(None))
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Update, E> {
-                Ok(Update(None))
-            }
-
-            fn visit_unit<E>(self) -> Result<Update, E> {
-                Ok(Update(None))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Update, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Update(None))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Update, A::Error> {
-                while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Update(None))
-            }
-        }
-
-        deserializer.deserialize_any(Updates)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn updates_are_numbers_or_texts_and_other_things_are_none() {
-        let read = |json: &str| serde_json::from_str::<Update>(json).unwrap().0;
-        assert_eq!(read("\"139\""), Some(139));
-        assert_eq!(read("-1"), Some(-1));
-        for odd in ["null", "true", "1.5", "\"x\"", "[[1],{}]", r#"{"a":[1]}"#, "1e99"] {
-            assert_eq!(read(odd), None, "{odd}");
-        }
-        assert!(serde_json::from_str::<Update>("[1,").is_err());
-    }
 
     #[test]
     fn a_task_is_read_from_its_line_with_texts_borrowed() {
@@ -277,7 +202,7 @@ mod tests {
         assert!(matches!(task.info.executor, Some(Text(Cow::Borrowed("7")))));
         assert_eq!(task.info.host.as_deref(), Some("a-b"));
         let [accumulable] = task.info.accumulables.as_slice() else { panic!() };
-        assert_eq!((accumulable.id, accumulable.update.0), (4, Some(9)));
+        assert_eq!(accumulable.get(), r#"{"ID":4,"Name":"n","Update":"9","Value":"20"}"#);
         let metrics = task.metrics.unwrap();
         assert_eq!((metrics.gc_ms, metrics.spilled), (Some(2), None));
         assert_eq!(metrics.shuffle.unwrap().records, Some(11));
