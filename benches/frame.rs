@@ -36,7 +36,7 @@ fn frame(criterion: &mut Criterion) {
     criterion.bench_function("join an observation, 10,000 partitions", |bencher| {
         bencher.iter(|| {
             let before = console.state.newest.as_deref();
-            black_box(Data::new(observation.clone(), None, before))
+            black_box(Data::new(observation.clone(), None, None, before))
         });
     });
 }

@@ -302,7 +302,7 @@ fn pauses_are_documented() {
         max_over_mean: None,
     };
     let records = vec![Record::Sample(sample), Record::Repartition(Pause::of(BatchId(1)))];
-    let report = HistoryReport::new(String::new(), Remembered { records, skipped: 0 });
+    let report = HistoryReport::new(String::new(), &Remembered { records, skipped: 0 });
     let mut fields = BTreeSet::new();
     paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
     // The documentation points to the table of pauses.

@@ -64,6 +64,7 @@ impl World {
             data_directory: None,
             now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &open,
+            attach: &|_, _| unreachable!("nothing is attached"),
             on_interrupt: &on_interrupt,
         };
         let exit = run(std::iter::once("statetop").chain(args.iter().copied()), &mut around);

@@ -1,7 +1,6 @@
 //! `statetop pauses` and `statetop history` on checkpoints that Spark has resized.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(dead_code)]
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -91,6 +90,11 @@ fn every_resize_that_the_offset_log_shows_is_listed() {
     assert!(listed >= 10 && compared >= 1, "{listed} {compared}");
 }
 
+fn resize_at(report: &Value, batch: u64) -> &Value {
+    let pauses = report["pauses"].as_array().unwrap();
+    pauses.iter().find(|pause| pause["batch"] == json!(batch)).unwrap()
+}
+
 fn set_time(checkpoint: &Unpacked, log: &str, batch: u64, second: u64) {
     let file = File::options().write(true).open(checkpoint.path.join(format!("{log}/{batch}")));
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_000_000 + second);
@@ -116,7 +120,7 @@ fn timed() -> Unpacked {
 fn times_come_from_the_log_entries() {
     let data = tempfile::tempdir().unwrap();
     let report = pauses(data.path(), &timed());
-    let first = &report["pauses"][0];
+    let first = resize_at(&report, 5);
     assert_eq!((&first["from"], &first["to"]), (&json!(5), &json!(8)));
     // 48 to 88, and 45 to 108.
     assert_eq!(first["pause"], json!({"millis": 40_000, "source": "checkpoint"}));
@@ -137,7 +141,7 @@ fn what_was_seen_outlives_the_batches() {
         fs::remove_file(checkpoint.path.join(format!("commits/{batch}"))).unwrap();
     }
     let after = pauses(data.path(), &checkpoint);
-    assert_eq!(after["pauses"][0], before["pauses"][0]);
+    assert_eq!(resize_at(&after, 5), resize_at(&before, 5));
     assert_eq!(
         after["pauses"].as_array().unwrap().len(),
         before["pauses"].as_array().unwrap().len()
@@ -145,7 +149,7 @@ fn what_was_seen_outlives_the_batches() {
     let (text, _) =
         statetop(data.path(), &["pauses", checkpoint.target(), "--forgetful", "--format", "json"]);
     let forgetful: Value = serde_json::from_str(&text).unwrap();
-    assert_ne!(forgetful["pauses"][0]["batch"], json!(5));
+    assert!(forgetful["pauses"].as_array().unwrap().iter().all(|one| one["batch"] != json!(5)));
 
     let id = before["query_id"].as_str().unwrap();
     let (text, code) = statetop(data.path(), &["history", id]);

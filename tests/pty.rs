@@ -14,11 +14,11 @@
 )]
 
 #[path = "support/mod.rs"]
-#[allow(dead_code, reason = "only the checkpoints are of use here")]
 mod fixtures;
 #[path = "console/support.rs"]
 mod support;
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use statetop::console::terminal::Guard;
-use statetop::console::{ConsoleError, ConsoleExit, ConsoleOptions, run, scan};
+use statetop::console::{ConsoleError, ConsoleExit, ConsoleOptions, Watched, run, scan};
 use statetop::reader::{
     CheckpointReader, Mark, Observation, Observe, ReadError, Request, ScanNews, ScanRequest,
 };
@@ -106,8 +106,9 @@ fn child() {
     let options = ConsoleOptions { refresh: Duration::from_millis(200), ..Default::default() };
     if let Some(root) = role.strip_prefix("list:") {
         let finder = Arc::new(Folder([root.to_owned()]));
-        let open = |target: &str| -> Result<Arc<dyn Observe>, ReadError> {
-            Ok(Arc::new(CheckpointReader::open(target)?))
+        let open = |target: &str| -> Result<Watched, ReadError> {
+            let checkpoint: Arc<dyn Observe> = Arc::new(CheckpointReader::open(target)?);
+            Ok(checkpoint.into())
         };
         end(scan::run(finder, &open, &options));
     }
@@ -143,20 +144,37 @@ struct Session {
 
 impl Session {
     fn start(role: &str, env: &[(&str, &str)]) -> Self {
-        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
-        let pty = native_pty_system().openpty(size).unwrap();
-        let modes = format!("{:?}", pty.master.get_termios());
-        let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+        let mut command = Self::command(std::env::current_exe().unwrap());
         command.args(["--exact", "child", "--ignored", "--nocapture"]);
         command.env(ROLE, role);
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        Self::of(command)
+    }
+
+    /// A command line of the shell.
+    fn shell(line: &str) -> Self {
+        let mut command = Self::command("sh");
+        command.args(["-c", line]);
+        Self::of(command)
+    }
+
+    /// A command whose environment says nothing of whoever runs the tests.
+    fn command(program: impl AsRef<std::ffi::OsStr>) -> CommandBuilder {
+        let mut command = CommandBuilder::new(program);
         command.env("TERM", "xterm-256color");
         command.env("LC_ALL", "C.UTF-8");
         for name in ["NO_COLOR", "COLORTERM"] {
             command.env_remove(name);
         }
-        for (name, value) in env {
-            command.env(name, value);
-        }
+        command
+    }
+
+    fn of(command: CommandBuilder) -> Self {
+        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pty = native_pty_system().openpty(size).unwrap();
+        let modes = format!("{:?}", pty.master.get_termios());
         let process = pty.slave.spawn_command(command).unwrap();
         let mut reader = pty.master.try_clone_reader().unwrap();
         // Without room: who does not listen here does not listen to the process either.
@@ -227,6 +245,15 @@ impl Session {
         }
     }
 
+    /// The shell still waits for the rest of a pipeline.
+    fn wait_for_the_end_of_the_console(&mut self) {
+        let begin = Instant::now();
+        while self.screen.screen().alternate_screen() {
+            assert!(begin.elapsed() < PATIENCE, "the console does not end");
+            self.drain(Duration::from_millis(20));
+        }
+    }
+
     fn assert_restored(&self) {
         let screen = self.screen.screen();
         assert!(!screen.alternate_screen(), "still on the alternate screen");
@@ -273,6 +300,40 @@ fn start_look_around_resize_and_quit() {
     session.wait_for("needs 60x15");
     session.press("qq");
     assert_eq!(session.exit(), 0);
+    session.assert_restored();
+}
+
+/// `kubectl logs -f … | statetop TARGET --progress -`: standard input is the log, and keys come
+/// from the terminal.
+#[test]
+fn keys_are_read_from_the_terminal_while_standard_input_is_a_log() {
+    let all = fixtures::all();
+    let fixture = all.iter().find(|fixture| fixture.name == "agg-window-hot-4.3.0").unwrap();
+    let unpacked = fixture.unpack();
+    let metadata = std::fs::read_to_string(unpacked.path.join("metadata")).unwrap();
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+    let line = |batch: u64| {
+        serde_json::json!({
+            "id": metadata["id"], "runId": "run-1", "name": "piped", "batchId": batch,
+            "timestamp": "2026-11-30T16:05:28.019Z", "numInputRows": 40,
+            "durationMs": {"addBatch": 700, "triggerExecution": 900},
+        })
+    };
+    let binary = env!("CARGO_BIN_EXE_statetop");
+    let target = unpacked.target();
+    let mut session = Session::shell(&format!(
+        "(echo '{}'; sleep 1; echo '{}'; sleep 60) | STATETOP_CONFIG=/nowhere {binary} {target} \
+         --progress -",
+        line(1_000_001),
+        line(1_000_002),
+    ));
+    session.wait_for("max÷mean");
+    session.press("5");
+    session.wait_for("batch 1000002");
+    session.press("[");
+    session.wait_for("batch 1000001 of 1000002");
+    session.press("\u{3}");
+    session.wait_for_the_end_of_the_console();
     session.assert_restored();
 }
 

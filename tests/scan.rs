@@ -94,7 +94,11 @@ fn decoys(root: &Path) {
 }
 
 fn scanned(root: &Path, depth: u32) -> ScanReport {
-    let request = ScanRequest { roots: vec![root.to_str().unwrap().to_owned()], depth };
+    let request = ScanRequest {
+        roots: vec![root.to_str().unwrap().to_owned()],
+        depth,
+        names: BTreeMap::new(),
+    };
     scan(&request, &Cancel::default(), &|_| {}).unwrap()
 }
 
@@ -255,7 +259,7 @@ fn a_root_may_be_a_checkpoint_and_roots_may_overlap() {
     let Some((root, _)) = lake() else { return };
     let at = |dir: &str| root.path().join(dir).to_str().unwrap().to_owned();
     let depth = 0;
-    let request = |roots| ScanRequest { roots, depth };
+    let request = |roots| ScanRequest { roots, depth, names: BTreeMap::new() };
     let one = scan(&request(vec![at("team-a/hot")]), &Cancel::default(), &|_| {}).unwrap();
     assert_eq!(one.checkpoints.len(), 1);
     let roots = vec![at(""), at("team-a"), at("team-a/hot/"), at("current"), at("nowhere")];
@@ -389,6 +393,7 @@ fn ctrl_c_is_exit_code_130_and_the_result_is_marked() {
             data_directory: None,
             now: statetop::units::UnixMillis(1_762_000_000_123),
             open: &|target| Ok(Arc::new(CheckpointReader::open(target)?)),
+            attach: &|_, _| unreachable!("nothing is attached"),
             on_interrupt: &Cancel::cancel,
         };
         let args = ["statetop", "scan", root.path().to_str().unwrap(), "--format", format];

@@ -1,7 +1,6 @@
 //! `statetop verify` on real checkpoints: silent on healthy ones, and it finds what is planted.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

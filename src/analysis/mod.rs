@@ -7,6 +7,8 @@ pub mod pauses;
 mod recommend;
 mod skew;
 pub mod spread;
+pub mod times;
+pub mod traffic;
 pub mod verdict;
 
 pub use recommend::{DEFAULT_BOUND, Recommendation, candidates, recommend};

@@ -3,6 +3,7 @@
 //! One struct per command, made from shared groups of options. What a command does is in
 //! the file of its name. Must not know about readers or reports.
 
+mod attach;
 mod config;
 mod past;
 mod plan;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::attach::{AttachArgs, TokenArgs, credentials};
 use self::config::CONFIG_EXAMPLES;
 pub(crate) use self::config::{ConfigArgs, ConfigCommand};
 use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
@@ -37,6 +39,9 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   statetop /data/ckpt/fraud_join
       Watch a query in the console; ? shows the keys, q quits.
+  statetop /data/ckpt/fraud_join --events /var/log/spark/eventlog_v2_app-1
+      Attach to the running query too: 5 shows its batches.
+  kubectl logs -f driver | statetop /data/ckpt/fraud_join --progress -
   statetop demo
       Watch a recorded query with a hot partition.
   statetop inspect /data/ckpt/fraud_join
@@ -194,6 +199,8 @@ pub(crate) struct ConsoleArgs {
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) attach: AttachArgs,
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
     #[command(flatten)]

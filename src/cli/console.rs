@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use super::args::{ConsoleArgs, Format, OutputArgs, ScreenArgs};
+use super::args::{AttachArgs, ConsoleArgs, Format, OutputArgs, ScreenArgs, credentials};
 use super::exit::{CliError, Exit};
 use super::inspect;
 use super::look::ColorChoice;
 use super::read::{read, request};
 use super::surroundings::{Stream, Surroundings};
-use crate::console::{self, Charset, ConsoleExit, ConsoleOptions, Counting, Level, LookOptions};
-use crate::reader::{Observe, ReadError};
+use crate::config::QueryConfig;
+use crate::console::{
+    self, Charset, ConsoleExit, ConsoleOptions, Counting, Level, LookOptions, Watched,
+};
+use crate::reader::ReadError;
 use crate::task::Cancel;
+use crate::telemetry::attach::{Attach, Expected};
 
 /// Runs the command.
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -20,6 +24,11 @@ pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<E
 }
 
 fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    let on_screen =
+        matches!(around.out_kind, Stream::Terminal { .. }) && args.output.format.is_none();
+    if !on_screen && !args.attach.is_empty() {
+        return Err(CliError::NothingToAttach);
+    }
     let source = around.open_target(target)?;
     match (around.out_kind, args.output.format) {
         (Stream::Terminal { .. }, None) => {
@@ -33,7 +42,8 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
                 counting: if args.read.exact { Counting::Exact } else { Counting::Snapshot },
                 ..options(&args.screen, args.output)
             };
-            watch(source, options)
+            let queries = queries(target, &args.attach, around);
+            watch(Watched { checkpoint: source, queries }, options)
         }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
@@ -42,6 +52,27 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
             Ok(inspect::exit(&seen))
         }
     }
+}
+
+/// Where the running query tells of itself: as the command line says, and as the configuration
+/// does where the target is one of its queries.
+fn queries(target: &str, args: &AttachArgs, around: &Surroundings<'_>) -> Vec<Arc<dyn Attach>> {
+    let open = |name: &String, expected| (around.attach)(name, expected);
+    let known = around.config.query(target).into_iter();
+    let known = known.flat_map(|query| configured(query, around));
+    let events = args.events.iter().map(|name| open(name, Expected::EventLog));
+    let progress = args.progress.iter().map(|name| open(name, Expected::Text));
+    let token = || Expected::SparkUi(args.token.credentials());
+    let ui = args.ui.iter().map(|name| open(name, token()));
+    known.chain(events).chain(progress).chain(ui).collect()
+}
+
+/// Where a query of the configuration tells of itself.
+pub(crate) fn configured(query: &QueryConfig, around: &Surroundings<'_>) -> Vec<Arc<dyn Attach>> {
+    let token = || credentials(query.token_env.as_ref(), query.token_file.as_ref());
+    let events = query.events.iter().map(|name| (name, Expected::EventLog));
+    let ui = query.ui.iter().map(|name| (name, Expected::SparkUi(token())));
+    events.chain(ui).map(|(name, expected)| (around.attach)(name, expected)).collect()
 }
 
 /// A plain word that cannot be read may be a mistyped command.
@@ -58,8 +89,11 @@ fn with_hint(error: CliError, target: &str) -> CliError {
 }
 
 /// Shows a source in the console until the operator leaves it.
-pub(crate) fn watch(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<Exit, CliError> {
-    match console::run(source, options)? {
+pub(crate) fn watch(
+    watched: impl Into<Watched>,
+    options: ConsoleOptions,
+) -> Result<Exit, CliError> {
+    match console::run(watched, options)? {
         // There is no list to go back to.
         ConsoleExit::Quit | ConsoleExit::Back => Ok(Exit::Fine),
         ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),

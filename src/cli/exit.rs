@@ -4,6 +4,7 @@ use std::io;
 
 use crate::console::ConsoleError;
 use crate::diagnosis::{Finding, Severity};
+use crate::memory::MemoryError;
 use crate::reader::ReadError;
 
 /// The exit code of a run.
@@ -52,6 +53,11 @@ pub(crate) enum CliError {
     NoSuchOperator(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
+    #[error(
+        "--events, --progress and --ui attach the console, which needs a terminal and no --format; \
+         `statetop progress SOURCE` prints what a source tells"
+    )]
+    NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
     #[error(transparent)]
@@ -60,11 +66,9 @@ pub(crate) enum CliError {
     Demo(#[from] crate::demo::DemoError),
     #[error(transparent)]
     Source(#[from] crate::telemetry::source::SourceError),
-    #[error(transparent)]
-    NotText(#[from] crate::telemetry::stream::NotText),
     #[error(
         "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
-         INFO it has the progress) or an event log"
+         INFO it has the progress), an event log, or the Spark UI of an application that has one"
     )]
     NoEvents(String),
     #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
@@ -72,7 +76,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     #[error(transparent)]
-    Memory(#[from] crate::memory::MemoryError),
+    Memory(#[from] MemoryError),
 }
 
 impl From<io::Error> for CliError {
@@ -90,6 +94,10 @@ impl CliError {
             )
             | Self::NoSuchOperator(_)
             | Self::NoTerminal
+            | Self::NothingToAttach
+            | Self::Config(_)
+            | Self::NoConfigDirectory
+            | Self::Memory(MemoryError::BadId(_))
             | Self::Console(ConsoleError::Look(_)) => Exit::Usage,
             Self::Read(ReadError::Cancelled(_)) => INTERRUPTED,
             Self::Write(error) | Self::Read(ReadError::Output(error))
@@ -97,16 +105,12 @@ impl CliError {
             {
                 Exit::Fine
             }
-            Self::Memory(crate::memory::MemoryError::BadId(_))
-            | Self::Config(_)
-            | Self::NoConfigDirectory => Exit::Usage,
             Self::Read(_)
             | Self::Write(_)
             | Self::Console(_)
             | Self::Demo(_)
             | Self::Memory(_)
             | Self::Source(_)
-            | Self::NotText(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

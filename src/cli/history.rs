@@ -24,15 +24,16 @@ pub(crate) fn run(args: &HistoryArgs, around: &mut Surroundings<'_>) -> Result<E
     let memory = find(&args.target, &directory, around)?;
     if args.forget {
         let path = memory.path().display();
-        let said = match memory.forget(around.now)? {
-            true => format!("Forgotten: {path} is removed.\n"),
-            false => format!("Nothing was remembered: there is no {path}.\n"),
+        let said = if memory.forget(around.now)? {
+            format!("Forgotten: {path} is removed.\n")
+        } else {
+            format!("Nothing was remembered: there is no {path}.\n")
         };
         around.out.write_all(super::clean(&said).as_bytes())?;
         return Ok(Exit::Fine);
     }
     let read = memory.read()?;
-    let report = HistoryReport::new(memory.path().display().to_string(), read);
+    let report = HistoryReport::new(memory.path().display().to_string(), &read);
     let look = around.look(args.output.color);
     match args.output.format.unwrap_or(Format::Table) {
         Format::Table => around.out.write_all(page(&report, look).as_bytes())?,

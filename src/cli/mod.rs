@@ -46,7 +46,7 @@ use exit::CliError;
 pub use exit::Exit;
 pub use look::{ColorChoice, Look, Paint};
 pub use process::main;
-pub use surroundings::{Open, Stream, Surroundings};
+pub use surroundings::{Open, OpenSource, Stream, Surroundings};
 use text::clean;
 
 /// Runs one command line and says how it ended. Messages have been written by then.

@@ -16,6 +16,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::console::look::Environment;
 use crate::reader::{CheckpointReader, Observe, ReadError};
 use crate::task::Cancel;
+use crate::telemetry::attach;
 use crate::units::UnixMillis;
 
 /// Columns assumed for a terminal that does not tell.
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         err_kind,
         environment: Environment::read(),
         open: &open,
+        attach: &|name, expected| attach::open(name, expected, Box::new(io::stdin())),
         config,
         data_directory: crate::memory::directory().ok(),
         now: UnixMillis::from(SystemTime::now()),

@@ -13,6 +13,7 @@ use crate::console::Charset;
 use crate::console::look::Environment;
 use crate::reader::{Observe, ReadError};
 use crate::task::Cancel;
+use crate::telemetry::attach::{Attach, Expected};
 use crate::units::UnixMillis;
 
 /// Columns of a page that goes to a file or pipe.
@@ -20,6 +21,9 @@ const PIPE_COLUMNS: usize = 80;
 
 /// Opens the target that the operator named.
 pub type Open<'a> = dyn Fn(&str) -> Result<Arc<dyn Observe>, ReadError> + 'a;
+
+/// Makes a source of a running query ready to be followed.
+pub type OpenSource<'a> = dyn Fn(&str, Expected) -> Arc<dyn Attach> + 'a;
 
 /// The world around a run.
 pub struct Surroundings<'a> {
@@ -37,6 +41,8 @@ pub struct Surroundings<'a> {
     pub environment: Environment,
     /// Opens the target that the operator named.
     pub open: &'a Open<'a>,
+    /// Makes a source of a running query ready to be followed.
+    pub attach: &'a OpenSource<'a>,
     /// What the configuration file says.
     pub config: Config,
     /// The data directory, where what is remembered of queries lies; `None` where there is none.

@@ -159,25 +159,22 @@ impl Config {
 
 impl QueryConfig {
     fn from(table: &mut Table<'_, '_>, home: Option<&Path>) -> Option<Self> {
-        let name = table.required("name")?;
-        if !is_name(&name) {
+        // Everything is looked at before anything is missed, so that all is told at once.
+        let name = table.required("name");
+        if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
             let allowed = "expected letters, digits, '-', '_' and '.', beginning with a letter";
             table.refuse("name", format!("{allowed}, found {name:?}"));
         }
-        let checkpoint = expanded(&table.required("checkpoint")?, home);
+        let checkpoint = table.required("checkpoint");
         let events = table.texts("events").iter().map(|path| expanded(path, home)).collect();
         let ui = table.text("ui");
         if ui.as_ref().is_some_and(|ui| !is_web_address(ui)) {
             table.refuse("ui", "expected an address such as http://host:4040".to_owned());
         }
-        Some(Self {
-            name,
-            checkpoint,
-            events,
-            ui,
-            token_env: table.text("token_env"),
-            token_file: table.text("token_file").map(|file| expanded(&file, home).into()),
-        })
+        let token_env = table.text("token_env");
+        let token_file = table.text("token_file").map(|file| expanded(&file, home).into());
+        let checkpoint = expanded(&checkpoint?, home);
+        Some(Self { name: name?, checkpoint, events, ui, token_env, token_file })
     }
 }
 

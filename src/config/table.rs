@@ -30,7 +30,7 @@ impl<'t> Problems<'t> {
     /// The table of the whole file; `None` when it is no TOML.
     pub(super) fn root(&self) -> Option<Table<'_, 't>> {
         let table = self.root.as_ref()?;
-        Some(Table { problems: self, table, at: 0, name: "", asked: Vec::new() })
+        Some(Table { problems: self, entries: table, at: 0, name: "", asked: Vec::new() })
     }
 
     fn add(&self, at: usize, key: &str, message: String) {
@@ -59,7 +59,7 @@ impl<'t> Problems<'t> {
 /// A table that is read.
 pub(super) struct Table<'p, 't> {
     problems: &'p Problems<'t>,
-    table: &'p DeTable<'t>,
+    entries: &'p DeTable<'t>,
     /// Where it begins.
     at: usize,
     /// Its name before its keys.
@@ -70,7 +70,7 @@ pub(super) struct Table<'p, 't> {
 impl<'p, 't> Table<'p, 't> {
     fn take(&mut self, key: &'static str) -> Option<&'p Spanned<DeValue<'t>>> {
         self.asked.push(key);
-        self.table.get(key)
+        self.entries.get(key)
     }
 
     fn path(&self, key: &str) -> String {
@@ -79,7 +79,7 @@ impl<'p, 't> Table<'p, 't> {
 
     /// Something is wrong with the value of `key`.
     pub(super) fn refuse(&self, key: &str, message: String) {
-        let at = self.table.get(key).map_or(self.at, |value| value.span().start);
+        let at = self.entries.get(key).map_or(self.at, |value| value.span().start);
         self.problems.add(at, &self.path(key), message);
     }
 
@@ -100,7 +100,7 @@ impl<'p, 't> Table<'p, 't> {
 
     /// A text that must be there.
     pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
-        if self.table.get(key).is_none() {
+        if self.entries.get(key).is_none() {
             self.asked.push(key);
             self.refuse(key, "is missing".to_owned());
             return None;
@@ -143,7 +143,7 @@ impl<'p, 't> Table<'p, 't> {
             match value.get_ref() {
                 DeValue::Table(table) => tables.push(Table {
                     problems: self.problems,
-                    table,
+                    entries: table,
                     at: value.span().start,
                     name: key,
                     asked: Vec::new(),
@@ -156,7 +156,7 @@ impl<'p, 't> Table<'p, 't> {
 
     /// Refuses every key that is none of those that are allowed.
     pub(super) fn finish(self, allowed: &[&str]) {
-        for (key, _) in self.table {
+        for (key, _) in self.entries {
             let name = key.get_ref().as_ref();
             if allowed.contains(&name) {
                 continue;

@@ -4,17 +4,19 @@
 //! No command needs Control, Alt, a function key or the mouse: multiplexers and window
 //! managers take those.
 
+mod availability;
 mod table;
 
 use std::cmp::Reverse;
 
 use super::Above;
-use super::heat::{Metric, Scale};
+use super::heat::Scale;
 use super::msg::Key;
 use super::reading::Counting;
 use super::state::{Focus, Screen, State, Subject};
 use crate::report::Reveal;
 
+pub use availability::{Availability, availability};
 pub use table::COMMANDS;
 
 /// Something that the operator can ask for.
@@ -68,7 +70,7 @@ pub enum Action {
     Sort,
     /// Sort the other way round.
     Reverse,
-    /// Compare the other quantity.
+    /// Choose what partitions are compared by.
     Metric,
     /// Cut the heat scale the other way.
     Scale,
@@ -100,6 +102,12 @@ pub enum Action {
     Recommended,
     /// Type the number of nodes.
     Nodes,
+    /// Look at the batch before.
+    Earlier,
+    /// Look at the next batch.
+    Later,
+    /// How the sources of the running query are doing.
+    Sources,
 }
 
 /// Where a command applies.
@@ -113,6 +121,8 @@ pub enum Context {
     On(Screen),
     /// On what is laid over a screen.
     Overlay,
+    /// In the chooser of metrics.
+    Chooser,
 }
 
 impl Context {
@@ -126,13 +136,17 @@ impl Context {
             Self::On(Screen::Keys) => "Keys",
             Self::On(Screen::Rows) => "Rows",
             Self::On(Screen::WhatIf) => "What-if",
+            Self::On(Screen::Batches) => "Batches",
+            Self::Chooser => "In the chooser of metrics",
             Self::Overlay => "In a window",
         }
     }
 
     fn applies(self, state: &State) -> bool {
         match (self, &state.overlay) {
-            (Self::Anywhere, _) | (Self::Overlay, Some(_)) | (Self::Screens, None) => true,
+            (Self::Anywhere, _) | (Self::Screens, None) => true,
+            (Self::Chooser, Some(overlay)) => overlay.subject == Subject::Metrics,
+            (Self::Overlay, Some(overlay)) => overlay.subject != Subject::Metrics,
             (Self::On(screen), None) => screen == state.screen,
             _ => false,
         }
@@ -156,123 +170,9 @@ pub struct Command {
     pub weight: u8,
 }
 
-/// Whether a command can be used now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Availability {
-    /// It can.
-    Ready,
-    /// It cannot; the text says why.
-    Not(&'static str),
-}
-
 /// The command that a key asks for in this state.
 pub fn lookup(key: Key, state: &State) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.keys.contains(&key) && command.context.applies(state))
-}
-
-/// Whether a command can be used now, or why not.
-pub fn availability(action: Action, state: &State) -> Availability {
-    use Availability::{Not, Ready};
-    let stores = state.data().map_or(0, |data| data.stores.len());
-    match action {
-        Action::Exact | Action::Pause | Action::Filter | Action::Open | Action::Focus
-            if state.newest.is_none() && state.overlay.is_none() =>
-        {
-            Not("nothing is read yet")
-        }
-        Action::Exact if state.newest.as_ref().is_some_and(|data| !data.inspect().stateful) => {
-            Not("this query keeps no state: there is nothing to count")
-        }
-        Action::Sort | Action::Reverse | Action::Metric | Action::Scale | Action::Focus
-            if state.screen == Screen::Partitions
-                && state.store().is_none_or(|store| store.partitions().is_empty()) =>
-        {
-            Not("there are no partitions to show")
-        }
-        Action::Focus if state.screen == Screen::Overview && state.listed_findings().is_empty() => {
-            Not("there are no findings to go to")
-        }
-        Action::NextStore | Action::PreviousStore
-            if stores < 2 && matches!(state.screen, Screen::Partitions | Screen::Keys) =>
-        {
-            Not("there is only one store")
-        }
-        Action::Screen(_) => screen_availability(action, state),
-        Action::Open | Action::Details | Action::Rows
-            if state.screen == Screen::Partitions && state.overlay.is_none() =>
-        {
-            match state.selected_partition() {
-                Some(_) => Ready,
-                None => Not("no partition is selected"),
-            }
-        }
-        _ if matches!(state.screen, Screen::Keys | Screen::Rows | Screen::WhatIf)
-            && state.overlay.is_none() =>
-        {
-            inside(action, state)
-        }
-        Action::Left | Action::Right
-            if state.screen == Screen::Partitions && state.partitions.focus == Focus::Table =>
-        {
-            Not("left and right move in the heatmap: Tab gives it the keys")
-        }
-        _ => Ready,
-    }
-}
-
-/// The screens that read rows have nothing to show where no state is kept.
-fn screen_availability(action: Action, state: &State) -> Availability {
-    let stateless = state.newest.as_ref().is_some_and(|data| !data.inspect().stateful);
-    match action {
-        Action::Screen(3 | 4) if state.newest.is_none() => Availability::Not("nothing is read yet"),
-        Action::Screen(3 | 4) if stateless => {
-            Availability::Not("this query keeps no state: there are no keys")
-        }
-        _ => Availability::Ready,
-    }
-}
-
-/// On the screens that read rows.
-fn inside(action: Action, state: &State) -> Availability {
-    use Availability::{Not, Ready};
-    match (state.screen, action) {
-        (Screen::Keys, Action::Open) if state.selected_key().is_none() => Not("no key is selected"),
-        (Screen::Keys, Action::By | Action::TypeBy) if state.hot_keys.offers.columns.is_empty() => {
-            Not("the grouping columns are not known yet")
-        }
-        (Screen::Keys, Action::By) if state.hot_keys.offers.columns.len() < 2 => {
-            Not("there is only one grouping column; B types a column inside of it")
-        }
-        (Screen::Keys, Action::Whole)
-            if state.hot_keys.scope.as_ref().is_none_or(|scope| scope.partition.is_none()) =>
-        {
-            Not("all partitions are looked at already")
-        }
-        (Screen::Rows, Action::Open | Action::History) if state.selected_row().is_none() => {
-            Not("no row is selected")
-        }
-        (
-            Screen::WhatIf,
-            Action::Left
-            | Action::Right
-            | Action::Halve
-            | Action::Double
-            | Action::Present
-            | Action::Recommended
-            | Action::Nodes
-            | Action::Open,
-        ) if state.what_if.report.is_none() => Not("the keys are not read yet"),
-        (Screen::WhatIf, Action::Recommended) if state.what_if.recommended().is_none() => {
-            Not("no count that was looked at is within the bound")
-        }
-        (Screen::WhatIf, Action::NextStore | Action::PreviousStore)
-            if state.operators().len() < 2 =>
-        {
-            Not("there is only one operator")
-        }
-        (Screen::WhatIf, Action::Filter) => Not("there is nothing to filter here"),
-        _ => Ready,
-    }
 }
 
 /// What a command would do now, in as few words as the bottom bar has room for.
@@ -299,6 +199,7 @@ pub fn hint(action: Action, state: &State) -> &'static str {
             (None, Screen::Keys) => "rows",
             (None, Screen::Rows) => "in full",
             (None, Screen::WhatIf) => "type a count",
+            (None, Screen::Batches) => "all fields",
         },
         Action::Focus => match (state.screen, partitions.focus) {
             (Screen::Partitions, Focus::Map) => "to table",
@@ -316,6 +217,10 @@ pub fn hint(action: Action, state: &State) -> &'static str {
         },
         Action::Where => "condition",
         Action::History => "history",
+        Action::Earlier => "earlier",
+        Action::Later if state.chosen.is_some() => "later",
+        Action::Later => "newest",
+        Action::Sources => "sources",
         Action::Left => "less",
         Action::Right => "more",
         Action::Halve => "halve",
@@ -324,10 +229,8 @@ pub fn hint(action: Action, state: &State) -> &'static str {
         Action::Recommended => "recommended",
         Action::Nodes => "nodes",
         Action::Sort => "sort",
-        Action::Metric => match partitions.metric.other() {
-            Metric::Rows => "by rows",
-            Metric::Bytes => "by bytes",
-        },
+        Action::Metric if state.overlay.is_some() => "next",
+        Action::Metric => "metric",
         Action::Scale => match partitions.scale.other() {
             Scale::Log => "log",
             Scale::Linear => "linear",
@@ -364,10 +267,15 @@ pub fn bar(
     wanted
 }
 
-/// Whether a command is worth a place on the bar of a screen. Rows are always read exactly.
+/// Whether a command is worth a place on the bar of a screen. Rows are always read exactly, and
+/// the past is gone through where it is drawn.
 fn is_of_use(action: Action, screen: Screen) -> bool {
-    let reads_rows = matches!(screen, Screen::Keys | Screen::Rows | Screen::WhatIf);
-    !(action == Action::Exact && reads_rows)
+    let counts = matches!(screen, Screen::Overview | Screen::Partitions);
+    match action {
+        Action::Exact => counts,
+        Action::Earlier | Action::Later => screen == Screen::Batches,
+        _ => true,
+    }
 }
 
 /// Whether the help is what is laid over the screen.
@@ -376,7 +284,7 @@ pub fn help_is_open(state: &State) -> bool {
 }
 
 /// The contexts in the order of the help.
-pub const CONTEXTS: [Context; 8] = [
+pub const CONTEXTS: [Context; 10] = [
     Context::Anywhere,
     Context::Screens,
     Context::On(Screen::Overview),
@@ -384,7 +292,9 @@ pub const CONTEXTS: [Context; 8] = [
     Context::On(Screen::Keys),
     Context::On(Screen::Rows),
     Context::On(Screen::WhatIf),
+    Context::On(Screen::Batches),
     Context::Overlay,
+    Context::Chooser,
 ];
 
 /// The key reference for the docs, as Markdown.

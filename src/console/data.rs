@@ -31,6 +31,8 @@ pub struct Data {
     pub observation: Observation,
     /// The newest log entries that were known when this was read.
     pub mark: Mark,
+    /// The batch that was asked for; `None` for the last committed.
+    pub asked: Option<BatchId>,
     /// Every store, by operator and in the operator's order.
     pub stores: Vec<StoreData>,
     /// Findings of both reports, each once, most severe first.
@@ -69,14 +71,11 @@ pub struct StoreData {
 impl StoreData {
     /// How its rows are spread.
     pub fn judged(&self) -> Spread {
-        match self.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) {
-            Some(rows) => Spread::of_rows(rows),
-            None => {
-                let rows = self.rows.unwrap_or(0);
-                let mean = float(rows) / f64::from(self.partitions.max(1));
-                Spread::judge(self.max_over_mean, mean, ROWS_TO_JUDGE)
-            }
+        if let Some(rows) = self.spread.as_ref().and_then(|spread| spread.skew.rows.as_ref()) {
+            return Spread::of_rows(rows);
         }
+        let mean = float(self.rows.unwrap_or(0)) / f64::from(self.partitions.max(1));
+        Spread::judge(self.max_over_mean, mean, ROWS_TO_JUDGE)
     }
 
     /// The partition of that id.
@@ -95,7 +94,7 @@ impl StoreData {
     }
 
     /// Where a partition stands. Reports are in order, so that is nearly always its id.
-    fn place(&self, id: PartitionId) -> Option<usize> {
+    pub fn place(&self, id: PartitionId) -> Option<usize> {
         let partitions = self.partitions();
         let guess = usize::try_from(id.0).ok()?;
         if partitions.get(guess).is_some_and(|partition| partition.partition == id) {
@@ -107,7 +106,12 @@ impl StoreData {
 
 impl Data {
     /// Joins an observation's reports and compares it with the data shown before it.
-    pub fn new(observation: Observation, mark: Option<Mark>, before: Option<&Self>) -> Self {
+    pub fn new(
+        observation: Observation,
+        mark: Option<Mark>,
+        asked: Option<BatchId>,
+        before: Option<&Self>,
+    ) -> Self {
         let baseline = before.and_then(|before| before.baseline_for(&observation));
         let stores = join(&observation, baseline.as_deref());
         let findings = merge_findings(&observation);
@@ -115,7 +119,7 @@ impl Data {
             planned: observation.inspect.last_planned_batch,
             committed: observation.inspect.last_committed_batch,
         });
-        Self { observation, mark, stores, findings, baseline }
+        Self { observation, mark, asked, stores, findings, baseline }
     }
 
     /// The overview report.
@@ -147,6 +151,10 @@ impl Data {
         }
         if self.batch() == newer.inspect.batch {
             return self.baseline.clone();
+        }
+        // Back in the past: what came later is nothing that a batch could have changed.
+        if self.batch() > newer.inspect.batch {
+            return None;
         }
         Some(Arc::new(self.observation.clone()))
     }

@@ -75,6 +75,40 @@ fn strftime(time: UnixMillis, form: &str) -> String {
         .map_or_else(|_| "?".to_owned(), |time| time.strftime(form).to_string())
 }
 
+/// How long something took, in at most seven columns: `850 ms`, `1.2 s`, `41 s`, `2m05s`,
+/// `3h07m`.
+pub(super) fn millis(millis: u64) -> String {
+    match millis {
+        ..1_000 => format!("{millis} ms"),
+        1_000..9_950 => {
+            let tenths = (millis + 50) / 100;
+            format!("{}.{} s", tenths / 10, tenths % 10)
+        }
+        9_950..59_500 => format!("{} s", (millis + 500) / 1_000),
+        59_500..3_570_000 => {
+            let seconds = (millis + 500) / 1_000;
+            format!("{}m{:02}s", seconds / 60, seconds % 60)
+        }
+        _ => {
+            let minutes = millis / MINUTE + u64::from(millis % MINUTE >= MINUTE / 2);
+            format!("{}h{:02}m", count(minutes / 60), minutes % 60)
+        }
+    }
+}
+
+/// Rows per second: `0.4`, `32`, `3.1k`; `-` for what is no rate.
+pub(super) fn rate(rate: f64) -> String {
+    if !rate.is_finite() || rate < 0.0 {
+        return "-".to_owned();
+    }
+    match rate {
+        0.0 => "0".to_owned(),
+        ..0.05 => "<0.1".to_owned(),
+        ..9.95 => format!("{rate:.1}"),
+        _ => compact(whole(rate)),
+    }
+}
+
 /// The grade of a row count: `exact`, `snap 3` (changelogs not counted), `unknown`.
 pub(super) fn grade(grade: Grade, changelogs: u64) -> String {
     match grade {
@@ -100,6 +134,34 @@ mod tests {
         assert_eq!([age(2 * HOUR), age(50 * HOUR)], ["2 h", "2 d"]);
         assert_eq!(age_changes_in(4_200), 800);
         assert_eq!(age_changes_in(61_000), 59_000);
+    }
+
+    #[test]
+    fn durations_have_one_or_two_units() {
+        let cases = [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_000, "1.0 s"),
+            (1_249, "1.2 s"),
+            (9_949, "9.9 s"),
+            (9_950, "10 s"),
+            (41_880, "42 s"),
+            (59_499, "59 s"),
+            (59_500, "1m00s"),
+            (125_000, "2m05s"),
+            (3_569_999, "59m30s"),
+            (11_220_000, "3h07m"),
+            (u64::MAX, "5,124,095,576,030h26m"),
+        ];
+        for (time, text) in cases {
+            assert_eq!(millis(time), text, "{time}");
+        }
+    }
+
+    #[test]
+    fn rates_of_slow_queries_are_not_nothing() {
+        let texts = [0.0, 0.04, 0.44, 32.13, 3_070.3, f64::NAN, -1.0, f64::INFINITY].map(rate);
+        assert_eq!(texts, ["0", "<0.1", "0.4", "32", "3.1k", "-", "-", "-"]);
     }
 
     #[test]

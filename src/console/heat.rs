@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 
-use super::format::{float, whole};
+use super::format::{bytes, compact, count, float, millis, whole};
 use super::look::HEAT_STEPS;
+use crate::analysis::spread::ROWS_TO_JUDGE;
+use crate::analysis::traffic::MILLIS_TO_JUDGE;
 use crate::analysis::{Distribution, Spread};
-use crate::report::PartitionReport;
+use crate::units::Bytes;
 
 /// How steps are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,42 +50,116 @@ pub enum Metric {
     Rows,
     /// Bytes of files.
     Bytes,
+    /// Rows that arrive, by the tasks of the running query.
+    Arriving,
+    /// Milliseconds that tasks take.
+    TaskTime,
+    /// Milliseconds that their commits take.
+    CommitTime,
+    /// Bytes of memory of the state stores.
+    Memory,
+    /// Versions since the newest snapshot.
+    SnapshotAge,
 }
 
 impl Metric {
-    /// The other one.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Rows => Self::Bytes,
-            Self::Bytes => Self::Rows,
-        }
-    }
+    /// All of them, in the order of the chooser.
+    pub const ALL: [Self; 7] = [
+        Self::Rows,
+        Self::Bytes,
+        Self::Arriving,
+        Self::TaskTime,
+        Self::CommitTime,
+        Self::Memory,
+        Self::SnapshotAge,
+    ];
 
-    /// Its word on screen.
+    /// Its words on screen.
     pub fn word(self) -> &'static str {
         match self {
             Self::Rows => "rows",
             Self::Bytes => "bytes",
+            Self::Arriving => "rows arriving",
+            Self::TaskTime => "task time",
+            Self::CommitTime => "commit time",
+            Self::Memory => "memory",
+            Self::SnapshotAge => "snapshot age",
         }
+    }
+
+    /// The heading of its column.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Bytes => "bytes",
+            Self::Arriving => "arriving",
+            Self::TaskTime => "task",
+            Self::CommitTime => "commit",
+            Self::Memory => "memory",
+            Self::SnapshotAge => "snap age",
+        }
+    }
+
+    /// What it is, for the chooser.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Rows => "keys in the state",
+            Self::Bytes => "files of the state",
+            Self::Arriving => "shuffled to the tasks of the operator",
+            Self::TaskTime => "from launch to end of the task",
+            Self::CommitTime => "of the task's state stores",
+            Self::Memory => "of the operator's state stores",
+            Self::SnapshotAge => "versions that a load replays",
+        }
+    }
+
+    /// What a partition does with its part of it.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Rows | Self::Bytes | Self::Memory => "holds",
+            Self::Arriving | Self::TaskTime | Self::CommitTime => "takes",
+            Self::SnapshotAge => "has",
+        }
+    }
+
+    /// Whether the tasks of a running query tell it.
+    pub fn is_of_tasks(self) -> bool {
+        matches!(self, Self::Arriving | Self::TaskTime | Self::CommitTime | Self::Memory)
     }
 
     /// Whether a distribution of it is skewed.
     pub fn judge(self, distribution: &Distribution) -> Spread {
+        let enough = match self {
+            Self::Rows => return Spread::of_rows(distribution),
+            Self::Bytes | Self::Memory => return Spread::of_bytes(distribution),
+            Self::Arriving => ROWS_TO_JUDGE,
+            Self::TaskTime | Self::CommitTime => MILLIS_TO_JUDGE,
+            Self::SnapshotAge => VERSIONS_TO_JUDGE,
+        };
+        Spread::judge(distribution.max_over_mean, distribution.mean, enough)
+    }
+
+    /// A value in full.
+    pub(super) fn value(self, value: u64) -> String {
         match self {
-            Self::Rows => Spread::of_rows(distribution),
-            Self::Bytes => Spread::of_bytes(distribution),
+            Self::Rows | Self::Arriving | Self::SnapshotAge => count(value),
+            Self::Bytes | Self::Memory => bytes(Bytes(value)),
+            Self::TaskTime | Self::CommitTime => millis(value),
         }
     }
 
-    /// The value of a partition.
-    pub fn of(self, partition: &PartitionReport) -> Option<u64> {
+    /// A value in as few columns as say it.
+    pub(super) fn short(self, value: u64) -> String {
         match self {
-            Self::Rows => partition.rows,
-            Self::Bytes => Some(partition.bytes.0),
+            Self::Rows | Self::Arriving | Self::SnapshotAge => compact(value),
+            Self::Bytes | Self::Memory => bytes(Bytes(value)),
+            Self::TaskTime | Self::CommitTime => millis(value),
         }
     }
 }
+
+/// Snapshots are uploaded every ten versions or so: with fewer to replay none of them lags.
+const VERSIONS_TO_JUDGE: f64 = 5.0;
 
 /// How hot a partition is. Ordered as a group of partitions shows its hottest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

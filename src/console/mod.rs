@@ -3,16 +3,17 @@
 //! ```text
 //!  input, signals ─┐                      ┌─> view(state, look) ─> terminal
 //!  watcher ────────┼─> Msg ─> update(state)
-//!  reads, answers ─┘     ^                └─> Effect ─> runtime ─> reads, questions, mouse
-//!                        └──────────────────────────────────────────┘
+//!  reads, answers ─┤     ^                └─> Effect ─> runtime ─> reads, questions, mouse
+//!  running queries ┘     └──────────────────────────────────────────┘
 //! ```
 //!
 //! [`State`](state::State) is changed only by [`update`](update::update), which is pure;
 //! [`view`] only draws; only the runtime has threads, a clock and a terminal. Data comes
-//! through [`Observe`] and nothing else: no module here knows a file format.
+//! through [`Observe`] and [`Attach`] and nothing else: no module here knows a file format.
 
 pub mod asking;
 pub mod commands;
+pub mod compared;
 pub mod data;
 pub mod effect;
 pub mod filter;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::reader::Observe;
+use crate::telemetry::attach::Attach;
 use crate::units::{BatchId, OperatorId};
 pub use look::{Charset, Level, LookError, LookOptions};
 pub use reading::Counting;
@@ -116,11 +118,30 @@ pub enum ConsoleError {
     Terminal(#[from] io::Error),
 }
 
-/// Shows `source` until the operator quits or a signal asks to end.
+/// What a console shows.
+#[derive(Clone)]
+pub struct Watched {
+    /// The checkpoint.
+    pub checkpoint: Arc<dyn Observe>,
+    /// Where its running query tells of itself; none where only the checkpoint is looked at.
+    pub queries: Vec<Arc<dyn Attach>>,
+}
+
+impl From<Arc<dyn Observe>> for Watched {
+    fn from(checkpoint: Arc<dyn Observe>) -> Self {
+        Self { checkpoint, queries: Vec::new() }
+    }
+}
+
+/// Shows a checkpoint, and its running query where one is attached, until the operator quits or a
+/// signal asks to end.
 ///
 /// # Errors
 /// When the look cannot be made or the terminal fails. A source that fails is shown on
 /// screen and tried again instead.
-pub fn run(source: Arc<dyn Observe>, options: ConsoleOptions) -> Result<ConsoleExit, ConsoleError> {
-    runtime::run(source, options)
+pub fn run(
+    watched: impl Into<Watched>,
+    options: ConsoleOptions,
+) -> Result<ConsoleExit, ConsoleError> {
+    runtime::run(watched.into(), options)
 }

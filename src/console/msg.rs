@@ -3,6 +3,7 @@
 use super::asking::Reply;
 use crate::reader::{Mark, Observation};
 use crate::task::Progress;
+use crate::telemetry::attach::News;
 use crate::units::UnixMillis;
 
 /// Something that happened.
@@ -26,6 +27,8 @@ pub enum Msg {
     Asking(Ticket, Progress),
     /// A question is answered.
     Answer(Ticket, Box<Reply>),
+    /// The source of a running query at this place of the list tells something.
+    Told(usize, News),
     /// The process was asked to end by this signal.
     Signal(i32),
 }

@@ -3,13 +3,16 @@
 //! Content is rows of text made from the state, so that `update` knows how far one can
 //! scroll and the view only has to draw.
 
+mod batch;
 mod rows;
+mod running;
 
 use ratatui::layout::Rect;
 
 use super::commands::{self, COMMANDS, CONTEXTS, Context};
 use super::filter::PARTITION_FILTERS;
 use super::format;
+use super::heat::Metric;
 use super::look::{Charset, Role, Symbols};
 use super::msg::Size;
 use super::state::{FindingKey, Screen, State, Subject};
@@ -22,7 +25,25 @@ use crate::units::PartitionId;
 /// Columns of labels and keys.
 const LABEL: usize = 14;
 
+/// Where the chooser of metrics is drawn: over the table, so that the heatmap shows what is
+/// chosen.
+fn chooser(size: Size) -> Rect {
+    let lines = u16::try_from(Metric::ALL.len()).unwrap_or(u16::MAX);
+    let height = (lines + 2).min(size.height.saturating_sub(4));
+    let width = size.width.min(76);
+    let y = size.height.saturating_sub(height + 1);
+    Rect::new((size.width - width) / 2, y, width, height)
+}
+
 /// Where an overlay is drawn.
+pub(super) fn area_of(subject: &Subject, size: Size) -> Rect {
+    match subject {
+        Subject::Metrics => chooser(size),
+        _ => area(size),
+    }
+}
+
+/// Where most overlays are drawn.
 pub(super) fn area(size: Size) -> Rect {
     let width = size.width.min(96);
     let height = size.height.saturating_sub(4);
@@ -56,11 +77,14 @@ pub(super) struct Content {
 /// The content of the open overlay.
 pub(super) fn content(state: &State, symbols: &Symbols) -> Option<Content> {
     let overlay = state.overlay.as_ref()?;
-    let columns = columns(state.size);
+    let columns = usize::from(area_of(&overlay.subject, state.size).width.saturating_sub(4));
     Some(match &overlay.subject {
         Subject::Help => Content { title: "keys".to_owned(), rows: help(state, columns, symbols) },
         Subject::Finding(key) => finding(state, key, columns),
         Subject::Partition(id) => partition(state, *id, columns),
+        Subject::Metrics => running::metrics(state, columns),
+        Subject::Batch => batch::content(state, columns, symbols),
+        Subject::Sources => running::sources(state, columns),
         Subject::Row(place) => rows::row(state, *place, columns, symbols),
         Subject::History(of) => rows::history(state, of, columns, symbols),
     })
@@ -111,7 +135,7 @@ fn help(state: &State, columns: usize, symbols: &Symbols) -> Vec<Row> {
     rows
 }
 
-const LEGEND: [(&str, &str); 9] = [
+const LEGEND: [(&str, &str); 12] = [
     ("exact", "the store was opened, its changelogs replayed, its keys counted"),
     ("snap 3", "the newest snapshot's own count; up to 3 changelogs after it are not in it"),
     ("unknown ?", "not tracked, not readable, or not read yet: never shown as 0"),
@@ -123,6 +147,9 @@ const LEGEND: [(&str, &str); 9] = [
     ("X ! i", "findings: error, warning, worth knowing"),
     ("81,204 ± 9", "a key's true weight is that or at most 9 more: not all keys fit the memory"),
     ("…7 •••", "masked: the last character of a value, or none of a short one; m shows it"),
+    ("~ 10 s", "about: the median distance of two triggers; no source tells the interval"),
+    ("sources", "as a phase of a batch: latestOffset, getBatch; logs: walCommit, commitOffsets"),
+    ("PAST", "a batch of the past is looked at; Esc follows the newest again"),
     ("STALE", "the checkpoint does not answer: the numbers are the last that were read"),
 ];
 

@@ -116,6 +116,77 @@ pub fn what_if(size: Size) -> Option<WhatIf> {
     })
 }
 
+/// The parts of the batches screen: a chart, lines below it over the same columns, and labels
+/// and values beside both.
+///
+/// ```text
+///  label | chart                | values
+///        | axis                 |
+///  label | lines                | values
+///  legend
+///  detail
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batches {
+    /// The lines every screen has.
+    pub chrome: Chrome,
+    /// Columns of the labels on the left.
+    pub label: u16,
+    /// Columns of the values on the right.
+    pub values: u16,
+    /// The bars, with labels and values.
+    pub chart: Rect,
+    /// The batches' ids.
+    pub axis: Rect,
+    /// The lines, with labels and values.
+    pub lines: Rect,
+    /// What the marks stand for.
+    pub legend: Rect,
+    /// What is known of the batch that is looked at.
+    pub detail: Rect,
+}
+
+/// Lines below the chart that are always there.
+const FEW_LINES: u16 = 3;
+/// The least that a chart with more lines below it is high.
+const CHART: u16 = 8;
+/// From this width on there is room for two words beside a chart.
+const WORDY: u16 = 74;
+
+/// The batches screen, with so many lines below the chart if there is room.
+pub fn batches(size: Size, lines: u16) -> Option<Batches> {
+    let chrome = chrome(size)?;
+    let body = chrome.body;
+    let (label, values) = if size.width >= WORDY { (13, 18) } else { (11, 12) };
+    let detail = if size.height >= ROOMY { 3 } else { 1 };
+    let rest = body.height.saturating_sub(detail + 2);
+    let lines = lines.min(rest.saturating_sub(CHART).max(FEW_LINES));
+    let part = |y: u16, height: u16| Rect { y: body.y + y, height, ..body };
+    let chart = rest.saturating_sub(lines);
+    Some(Batches {
+        chrome,
+        label,
+        values,
+        chart: part(0, chart),
+        axis: part(chart, 1),
+        lines: part(chart + 1, lines),
+        legend: part(chart + 1 + lines, 1),
+        detail: part(chart + 2 + lines, detail),
+    })
+}
+
+impl Batches {
+    /// Whether there is room for two values beside a line.
+    pub fn has_words(&self) -> bool {
+        self.values > 12
+    }
+
+    /// Columns of chart and lines: batches on view.
+    pub fn columns(&self) -> usize {
+        usize::from(self.chrome.body.width.saturating_sub(self.label + self.values))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +209,16 @@ mod tests {
                 assert_eq!(plan.before.bottom(), plan.legend.y);
                 assert_eq!(plan.table.bottom(), plan.chrome.bar.y);
                 assert!(plan.table.height >= NUMBERS, "{size:?} {plan:?}");
+                for lines in [0, 3, 7, 40] {
+                    let plan = batches(size, lines).unwrap();
+                    assert_eq!(plan.chart.bottom(), plan.axis.y);
+                    assert_eq!(plan.axis.bottom(), plan.lines.y);
+                    assert_eq!(plan.lines.bottom(), plan.legend.y);
+                    assert_eq!(plan.legend.bottom(), plan.detail.y);
+                    assert_eq!(plan.detail.bottom(), plan.chrome.bar.y);
+                    assert!(plan.chart.height >= 5, "{size:?} {plan:?}");
+                    assert!(plan.columns() >= 37, "{size:?} {plan:?}");
+                }
             }
         }
     }

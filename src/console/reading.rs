@@ -41,6 +41,18 @@ pub struct Running {
     /// How far it has come, once it has said so.
     pub progress: Option<Progress>,
     mark: Option<Mark>,
+    batch: Option<BatchId>,
+}
+
+/// A read that is to be shown.
+#[derive(Debug)]
+pub struct Accepted {
+    /// What was read.
+    pub observation: Observation,
+    /// The newest log entries that were known when the read began.
+    pub mark: Option<Mark>,
+    /// The batch that was asked for.
+    pub asked: Option<BatchId>,
 }
 
 /// Why reading does not work at the moment.
@@ -97,7 +109,7 @@ impl Reading {
         self.seen
     }
 
-    /// The batch that the operator asked for.
+    /// The batch that is looked at; `None` for the newest.
     pub fn pinned(&self) -> Option<BatchId> {
         self.batch
     }
@@ -141,7 +153,7 @@ impl Reading {
         self.again = false;
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let running = Running { ticket, depth, progress: None, mark: self.seen };
+        let running = Running { ticket, depth, progress: None, mark: self.seen, batch: self.batch };
         *self.slot(lane) = Some(running);
         let request = Request { batch: self.batch, depth, operator: None, store: None };
         vec![Effect::Read(lane, ticket, request)]
@@ -155,7 +167,8 @@ impl Reading {
             Counting::Snapshot => (Lane::Quick, Depth::Snapshot),
         };
         let changed = self.batch.is_none() && self.seen.is_some_and(|seen| seen != shown.mark);
-        if shown.depth() == Depth::Logs {
+        // Another batch is looked at first quickly, then as deep as is wanted.
+        if shown.depth() == Depth::Logs || shown.asked != self.batch {
             Some((Lane::Quick, Depth::Snapshot))
         } else if shown.depth() < wanted.1 || changed || self.again {
             Some(wanted)
@@ -189,21 +202,21 @@ impl Reading {
         true
     }
 
-    /// A read has ended. Returns what is to be shown instead of `shown`, with the newest
-    /// log entries known when the read began.
+    /// A read has ended. Returns what is to be shown instead of `shown`.
     pub fn finished(
         &mut self,
         ticket: Ticket,
         outcome: Outcome,
         shown: Option<&Data>,
         now: UnixMillis,
-    ) -> Option<(Observation, Option<Mark>)> {
+    ) -> Option<Accepted> {
         let running = self.take(ticket)?;
         match outcome {
             Outcome::Done(observation) => {
                 self.contact = Some(now);
                 self.read_trouble = None;
-                self.accepts(&observation, shown).then_some((observation, running.mark))
+                let accepted = Accepted { observation, mark: running.mark, asked: running.batch };
+                self.accepts(&accepted, shown).then_some(accepted)
             }
             Outcome::Failed(reason) => {
                 self.fail(reason, now);
@@ -215,9 +228,11 @@ impl Reading {
 
     /// Exact counts are not replaced by snapshot counts while exact ones are wanted: old
     /// numbers with their age are better than numbers that jump between grades.
-    fn accepts(&self, newer: &Observation, shown: Option<&Data>) -> bool {
+    fn accepts(&self, newer: &Accepted, shown: Option<&Data>) -> bool {
         let exact = self.counting == Counting::Exact;
-        !shown.is_some_and(|shown| exact && newer.depth < shown.depth())
+        let same = |shown: &Data| shown.asked == newer.asked;
+        let less = |shown: &Data| newer.observation.depth < shown.depth();
+        !shown.is_some_and(|shown| exact && same(shown) && less(shown))
     }
 
     fn fail(&mut self, reason: String, now: UnixMillis) {
@@ -244,6 +259,18 @@ impl Reading {
             Counting::Snapshot if self.exact.take().is_some() => vec![Effect::Cancel(Lane::Exact)],
             _ => Vec::new(),
         }
+    }
+
+    /// Looks at this batch from now on; `None` follows the newest. Reads of another are given up.
+    pub fn look_at(&mut self, batch: Option<BatchId>) -> Vec<Effect> {
+        if self.batch == batch {
+            return Vec::new();
+        }
+        self.batch = batch;
+        self.read_trouble = None;
+        let lanes = [(Lane::Quick, self.quick.take()), (Lane::Exact, self.exact.take())];
+        let running = lanes.into_iter().filter(|(_, running)| running.is_some());
+        running.map(|(lane, _)| Effect::Cancel(lane)).collect()
     }
 
     /// Reads again although nothing seems to have changed.

@@ -5,13 +5,17 @@
 //!  signals ──┤   bounded        wait for one, apply all that are queued,
 //!  watcher ──┼─> channel ─────> draw at most once per 50 ms, only when something changed
 //!  lanes ────┘                  do the effects
+//!  sources ────> bounded ─────> applied after those, for a part of a frame
+//!                channel
 //! ```
 //!
 //! There is no free-running tick: the loop sleeps until a message comes or a text on
 //! screen is due to age. Nothing slow is awaited here, so keys are answered while a source
-//! hangs.
+//! hangs; what sources of running queries tell has a channel of its own, so that keys never
+//! wait behind a source that floods.
 
 mod answers;
+mod attached;
 mod lanes;
 mod sources;
 mod stage;
@@ -20,7 +24,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, after, bounded, never, select};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 
@@ -29,16 +33,18 @@ use super::look::Look;
 use super::msg::{Msg, Size};
 use super::state::{Settings, State};
 use super::terminal;
-use super::{ConsoleError, ConsoleExit, ConsoleOptions, update, view};
-use crate::reader::Observe;
+use super::{ConsoleError, ConsoleExit, ConsoleOptions, Watched, update, view};
 use crate::units::UnixMillis;
 
 pub use super::terminal::{Extent, FrameBackend};
+pub use attached::{Attached, Told};
 pub use lanes::Lanes;
 pub(super) use stage::Stage;
 
 /// The shortest time between two frames.
 pub(super) const FRAME: Duration = Duration::from_millis(50);
+/// How much of a frame's time goes to what sources tell, while keys wait.
+const TELLING: Duration = Duration::from_millis(20);
 /// Messages that may wait. Senders wait beyond that, so a stalled terminal piles up nothing.
 const QUEUE: usize = 1024;
 
@@ -85,24 +91,21 @@ impl Execute for Executor {
 }
 
 /// Runs the console on the terminal of this process.
-pub(super) fn run(
-    source: Arc<dyn Observe>,
-    options: ConsoleOptions,
-) -> Result<ConsoleExit, ConsoleError> {
+pub(super) fn run(watched: Watched, options: ConsoleOptions) -> Result<ConsoleExit, ConsoleError> {
     let mut stage = Stage::enter(&options.look)?;
-    play(&mut stage, source, options)
+    play(&mut stage, watched, options)
 }
 
 /// Shows a source on a terminal that is taken already.
 pub(super) fn play(
     on: &mut Stage,
-    source: Arc<dyn Observe>,
+    watched: Watched,
     options: ConsoleOptions,
 ) -> Result<ConsoleExit, ConsoleError> {
     let (refresh, mouse) = (options.refresh, options.mouse);
     let size = terminal::size()?;
     let size = Size { width: size.width, height: size.height };
-    let mut state = State::new(settings(source.as_ref(), options), size, now());
+    let mut state = State::new(settings(&watched, options), size, now());
     state.mouse = mouse;
     if mouse {
         terminal::capture_mouse(true)?;
@@ -111,21 +114,26 @@ pub(super) fn play(
     draw(&mut on.screen, &state, &on.look)?;
     let (poll, polls) = bounded(1);
     let (sender, inbox) = on.inbox()?;
+    let Watched { checkpoint: source, queries } = watched;
+    let (attached, told) = Attached::begin(queries)?;
     sources::watcher(Arc::clone(&source), sender.clone(), polls, refresh)?;
     let lanes = Lanes::new(source, &sender)?;
     let mut executor = Executor { lanes, poll };
     let Stage { screen, look, .. } = on;
+    let inbox = Inbox { urgent: inbox, told };
     let result = event_loop(screen, look, &mut state, &inbox, &mut executor, &now);
     executor.lanes.cancel_all();
+    drop(attached);
     if state.mouse {
         terminal::capture_mouse(false)?;
     }
     result
 }
 
-fn settings(source: &dyn Observe, options: ConsoleOptions) -> Settings {
+fn settings(watched: &Watched, options: ConsoleOptions) -> Settings {
     Settings {
-        target: source.name().to_owned(),
+        target: watched.checkpoint.name().to_owned(),
+        sources: watched.queries.iter().map(|source| source.name().to_owned()).collect(),
         refresh: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
         batch: options.batch,
         operator: options.operator,
@@ -140,6 +148,15 @@ fn now() -> UnixMillis {
     UnixMillis::from(SystemTime::now())
 }
 
+/// Where messages come from.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    /// Keys, signals, answers: taken first and all at once.
+    pub urgent: Receiver<Incoming>,
+    /// What sources of running queries tell: taken while there is time.
+    pub told: Receiver<Told>,
+}
+
 /// Applies messages and draws until the operator or a signal ends it.
 ///
 /// # Errors
@@ -148,7 +165,7 @@ pub fn event_loop<B: Backend<Error = io::Error>>(
     screen: &mut Terminal<B>,
     look: &Look,
     state: &mut State,
-    inbox: &Receiver<Incoming>,
+    inbox: &Inbox,
     executor: &mut dyn Execute,
     now: &dyn Fn() -> UnixMillis,
 ) -> Result<ConsoleExit, ConsoleError> {
@@ -165,13 +182,28 @@ pub fn event_loop<B: Backend<Error = io::Error>>(
         }
         let first = wait(inbox, patience(state, last_frame, now()))?;
         update::update(state, Msg::Now(now()));
-        for incoming in first.into_iter().chain(inbox.try_iter()) {
+        let (first, told) = match first {
+            Woken::Urgent(incoming) => (Some(incoming), None),
+            Woken::Told(told) => (None, Some(told)),
+            Woken::ByTime => (None, None),
+        };
+        for incoming in first.into_iter().chain(inbox.urgent.try_iter()) {
             let msg = match incoming {
                 Incoming::Msg(msg) => msg,
                 Incoming::InputLost(error) => return Err(error.into()),
             };
             if let Some(exit) = perform(update::update(state, msg), executor)? {
                 return Ok(exit);
+            }
+        }
+        let begin = Instant::now();
+        for Told { source, news } in told.into_iter().chain(inbox.told.try_iter()) {
+            if let Some(exit) = perform(update::update(state, Msg::Told(source, news)), executor)? {
+                return Ok(exit);
+            }
+            // The rest waits: so do those who tell, once the channel is full.
+            if begin.elapsed() >= TELLING || !inbox.urgent.is_empty() {
+                break;
             }
         }
     }
@@ -186,17 +218,22 @@ fn patience(state: &State, last_frame: Option<Instant>, now: UnixMillis) -> Opti
     state.next_change().map(|at| Duration::from_millis(now.until(at).max(1)))
 }
 
-/// One message; none when time is up.
-fn wait(inbox: &Receiver<Incoming>, patience: Option<Duration>) -> io::Result<Option<Incoming>> {
+/// What ended a wait.
+enum Woken {
+    Urgent(Incoming),
+    Told(Told),
+    ByTime,
+}
+
+/// One message, or none when time is up.
+fn wait(inbox: &Inbox, patience: Option<Duration>) -> io::Result<Woken> {
     let gone =
         || io::Error::new(io::ErrorKind::BrokenPipe, "nothing can reach the console any more");
-    match patience {
-        None => inbox.recv().map(Some).map_err(|_| gone()),
-        Some(time) => match inbox.recv_timeout(time) {
-            Ok(incoming) => Ok(Some(incoming)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(gone()),
-        },
+    let time = patience.map_or_else(never, after);
+    select! {
+        recv(inbox.urgent) -> incoming => incoming.map(Woken::Urgent).map_err(|_| gone()),
+        recv(inbox.told) -> told => told.map(Woken::Told).map_err(|_| gone()),
+        recv(time) -> _ => Ok(Woken::ByTime),
     }
 }
 

@@ -1,6 +1,9 @@
 //! The model: everything that a frame is drawn from. Changed only by `update`.
 
+mod attached;
+mod freshness;
 mod hot_keys;
+mod overlays;
 mod partitions;
 mod rows;
 mod what_if;
@@ -11,19 +14,22 @@ use super::Above;
 use super::asking::Asking;
 use super::data::{Data, StoreData, StoreKey};
 use super::filter::mentions;
-use super::format;
 use super::msg::Size;
-use super::reading::{Counting, Reading, later};
+use super::reading::{Counting, Reading};
 use super::text::sanitise;
-use crate::diagnosis::{Finding, FindingId};
-use crate::reader::{Depth, HistoryRequest};
+use crate::diagnosis::Finding;
+use crate::reader::Depth;
 use crate::report::{PartitionReport, Reveal, Status};
-use crate::units::{BatchId, OperatorId, PartitionId, UnixMillis};
+use crate::telemetry::timeline::Timeline;
+use crate::units::{BatchId, OperatorId, UnixMillis};
 
 use partitions::order;
 
+pub use attached::{Chosen, SPAN, TaskSpan};
+pub use freshness::Freshness;
 pub use hot_keys::{HotKeysState, KeysScope};
-pub use partitions::{Direction, Focus, PartitionsState, SortBy, hottest};
+pub use overlays::{FindingKey, Overlay, Prompt, PromptKind, Subject};
+pub use partitions::{Direction, Focus, PartitionsState, SortBy};
 pub use rows::{RowsScope, RowsState};
 pub use what_if::{Basis, WhatIfState, curve_counts, step_down, step_up};
 
@@ -46,6 +52,8 @@ pub struct Settings {
     pub screen: Screen,
     /// What lies above the overview.
     pub above: Above,
+    /// The sources of the running query, by the names that the operator gave them.
+    pub sources: Vec<String>,
 }
 
 /// The screens, in the order of their numbers.
@@ -60,6 +68,8 @@ pub enum Screen {
     Keys,
     /// What would another count do?
     WhatIf,
+    /// What does the running query do?
+    Batches,
     /// What is in it?
     Rows,
 }
@@ -67,8 +77,8 @@ pub enum Screen {
 impl Screen {
     /// All screens. The number of one is its place here, counted from 1; rows have none: they are
     /// always the rows of something.
-    pub const ALL: [Self; 5] =
-        [Self::Overview, Self::Partitions, Self::Keys, Self::WhatIf, Self::Rows];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Partitions, Self::Keys, Self::WhatIf, Self::Batches, Self::Rows];
 
     /// Its name on the tabs line.
     pub fn title(self) -> &'static str {
@@ -77,76 +87,9 @@ impl Screen {
             Self::Partitions => "partitions",
             Self::Keys => "keys",
             Self::WhatIf => "what-if",
+            Self::Batches => "batches",
             Self::Rows => "rows",
         }
-    }
-}
-
-/// Something laid over the screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overlay {
-    /// What it shows.
-    pub subject: Subject,
-    /// Lines scrolled off at the top.
-    pub scroll: usize,
-}
-
-/// What an overlay shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// All keys.
-    Help,
-    /// One finding in full.
-    Finding(FindingKey),
-    /// Everything known about the selected partition.
-    Partition(PartitionId),
-    /// A row of the page, by its place, in full.
-    Row(usize),
-    /// What the last batches did to the key of a row.
-    History(HistoryRequest),
-}
-
-/// A line that is typed, other than a filter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// What it is for.
-    pub kind: PromptKind,
-    /// What was typed.
-    pub text: String,
-    /// What is wrong with it.
-    pub error: Option<String>,
-}
-
-/// What a typed line is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptKind {
-    /// A condition on rows.
-    Where,
-    /// The columns that make a key.
-    By,
-    /// A partition count.
-    Count,
-    /// Nodes of the cluster.
-    Nodes,
-}
-
-/// Names a finding across observations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FindingKey {
-    id: FindingId,
-    file: Option<String>,
-    summary: String,
-}
-
-impl FindingKey {
-    /// The name of a finding.
-    pub fn of(finding: &Finding) -> Self {
-        Self { id: finding.id, file: finding.file.clone(), summary: finding.summary.clone() }
-    }
-
-    /// Whether it is the name of that finding.
-    pub fn names(&self, finding: &Finding) -> bool {
-        self.id == finding.id && self.file == finding.file && self.summary == finding.summary
     }
 }
 
@@ -173,25 +116,12 @@ pub struct OverviewState {
 pub struct Hold {
     /// What was shown.
     pub data: Option<Arc<Data>>,
+    /// What was told of the running query.
+    pub timeline: Option<Arc<Timeline>>,
     /// Since when.
     pub at: UnixMillis,
     /// Observations that came in since.
     pub newer: u32,
-}
-
-/// How much the numbers on screen can be relied on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Freshness {
-    /// Nothing was read yet.
-    Loading,
-    /// Nothing could be read; the text says why.
-    Failed(String),
-    /// What is shown is the newest, or soon will be.
-    Live,
-    /// Held by the operator.
-    Paused,
-    /// The checkpoint does not answer; the text says why.
-    Stale(String),
 }
 
 /// The model.
@@ -207,6 +137,10 @@ pub struct State {
     pub dirty: bool,
     /// The newest observation.
     pub newest: Option<Arc<Data>>,
+    /// What was told of the running query; `None` when no source is attached.
+    pub timeline: Option<Arc<Timeline>>,
+    /// The batch that was chosen from the past; `None` follows the newest.
+    pub chosen: Option<Chosen>,
     /// The view, while it is held still.
     pub hold: Option<Hold>,
     /// What is being read.
@@ -245,6 +179,8 @@ impl State {
     /// The state before anything is read.
     pub fn new(settings: Settings, size: Size, now: UnixMillis) -> Self {
         let settings = Settings { target: sanitise(&settings.target).into_owned(), ..settings };
+        let sources = settings.sources.iter().map(|name| Arc::from(name.as_str()));
+        let timeline = (!settings.sources.is_empty()).then(|| Arc::new(Timeline::new(sources)));
         Self {
             reading: Reading::new(settings.refresh, settings.batch, settings.counting),
             screen: settings.screen,
@@ -253,6 +189,8 @@ impl State {
             now,
             dirty: true,
             newest: None,
+            timeline,
+            chosen: None,
             hold: None,
             overlay: None,
             typing: false,
@@ -281,60 +219,6 @@ impl State {
     /// The time that ages on screen are counted to: it stands while the view is held.
     pub fn shown_now(&self) -> UnixMillis {
         self.hold.as_ref().map_or(self.now, |hold| hold.at)
-    }
-
-    /// How much the numbers on screen can be relied on.
-    pub fn freshness(&self) -> Freshness {
-        if self.hold.is_some() {
-            return Freshness::Paused;
-        }
-        if self.newest.is_none() {
-            let trouble = self.reading.trouble();
-            return trouble.map_or(Freshness::Loading, |why| Freshness::Failed(why.to_owned()));
-        }
-        match (self.reading.stale_at(), self.reading.contact()) {
-            (Some(at), Some(contact)) if self.now > at => {
-                let silent = format::age(contact.until(self.now));
-                Freshness::Stale(match self.reading.trouble() {
-                    Some(why) => format!("Stale for {silent}: {why}"),
-                    None => format!("Stale: no answer from the checkpoint for {silent}"),
-                })
-            }
-            _ => Freshness::Live,
-        }
-    }
-
-    /// When the screen is next due to change by the passing of time alone.
-    pub fn next_change(&self) -> Option<UnixMillis> {
-        if self.hold.is_some() {
-            return None;
-        }
-        let ages = self.ages().into_iter().flatten().map(|since| {
-            let age = since.until(self.now);
-            // A moment in the future reads "0 s" until it is a second past.
-            let base = if since > self.now { since } else { self.now };
-            later(base, format::age_changes_in(age))
-        });
-        let stale = self.reading.stale_at().map(|at| later(at, 1)).filter(|at| *at > self.now);
-        ages.chain(stale).min()
-    }
-
-    /// The moments whose age is on screen.
-    fn ages(&self) -> [Option<UnixMillis>; 3] {
-        let Some(data) = self.data() else { return [None; 3] };
-        let inspect = data.inspect();
-        let pending = self.screen == Screen::Overview && is_open(inspect.status);
-        let stale = matches!(self.freshness(), Freshness::Stale(_));
-        let pinned = self.reading.pinned().is_some();
-        [
-            if pinned {
-                Some(data.observation.observed_at)
-            } else {
-                format::told(inspect.last_commit_at)
-            },
-            format::told(inspect.last_plan_at).filter(|_| pending),
-            self.reading.contact().filter(|_| stale),
-        ]
     }
 
     /// The store on the partitions screen.
@@ -388,7 +272,7 @@ impl State {
             Screen::Partitions => &self.partitions.filter,
             Screen::Keys => &self.hot_keys.filter,
             Screen::Rows => &self.rows.filter,
-            Screen::WhatIf => "",
+            Screen::WhatIf | Screen::Batches => "",
         }
     }
 
@@ -399,7 +283,7 @@ impl State {
             Screen::Partitions => Some(&mut self.partitions.filter),
             Screen::Keys => Some(&mut self.hot_keys.filter),
             Screen::Rows => Some(&mut self.rows.filter),
-            Screen::WhatIf => None,
+            Screen::WhatIf | Screen::Batches => None,
         }
     }
 
@@ -424,7 +308,7 @@ impl State {
             Screen::Keys => self.hot_keys.scope.as_ref().map(|scope| scope.operator),
             Screen::Rows => self.rows.scope.as_ref().map(|scope| scope.operator),
             Screen::WhatIf => self.what_if.operator,
-            Screen::Overview | Screen::Partitions => None,
+            Screen::Overview | Screen::Partitions | Screen::Batches => None,
         };
         scope.or_else(|| self.store().map(|store| store.key.operator))
     }
@@ -440,9 +324,10 @@ impl State {
             self.partitions.order.clear();
             return;
         };
-        let order = order(store, &self.partitions);
+        let compared = self.compared(store);
+        let order = order(store, &compared, &self.partitions);
         let key = store.key.clone();
-        let hottest = hottest(store, self.partitions.metric);
+        let hottest = compared.hottest(store);
         let known = self.partitions.selected.is_some_and(|id| store.partition(id).is_some());
         let loaded = !store.partitions().is_empty();
         self.partitions.order = order;

@@ -4,6 +4,7 @@
 
 mod asks;
 mod keys;
+mod past;
 mod prompt;
 mod screens;
 
@@ -14,6 +15,7 @@ use super::data::{Data, StoreKey};
 use super::effect::Effect;
 use super::geometry;
 use super::msg::{Mouse, Msg, Outcome, Size, Ticket};
+use super::reading::Accepted;
 use super::state::{Focus, Item, Screen, State};
 use crate::units::UnixMillis;
 
@@ -53,6 +55,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Answer(ticket, reply) => asks::answered(state, ticket, *reply),
+        Msg::Told(source, news) => {
+            past::told(state, source, news);
+            Vec::new()
+        }
         Msg::Signal(signal) => vec![Effect::Exit(ConsoleExit::Signal(signal))],
     }
 }
@@ -61,6 +67,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 fn then_ask(state: &mut State, change: impl FnOnce(&mut State) -> Vec<Effect>) -> Vec<Effect> {
     let mut effects = change(state);
     if !effects.iter().any(|effect| matches!(effect, Effect::Exit(_))) {
+        effects.extend(past::follow(state));
         effects.extend(asks::pump(state));
     }
     effects
@@ -86,8 +93,8 @@ fn finished(state: &mut State, ticket: Ticket, outcome: Outcome) -> Vec<Effect> 
     state.dirty = true;
     let newest = state.newest.clone();
     let accepted = state.reading.finished(ticket, outcome, newest.as_deref(), state.now);
-    if let Some((observation, mark)) = accepted {
-        let data = Arc::new(Data::new(observation, mark, newest.as_deref()));
+    if let Some(Accepted { observation, mark, asked }) = accepted {
+        let data = Arc::new(Data::new(observation, mark, asked, newest.as_deref()));
         state.newest = Some(data);
         match &mut state.hold {
             Some(hold) => hold.newer = hold.newer.saturating_add(1),
@@ -180,8 +187,10 @@ fn click(state: &mut State, x: u16, y: u16) {
         }
         return;
     }
-    if state.screen == Screen::Partitions {
-        click_partitions(state, x, y);
+    match state.screen {
+        Screen::Partitions => click_partitions(state, x, y),
+        Screen::Batches => past::click(state, x, y),
+        _ => {}
     }
 }
 
@@ -191,7 +200,7 @@ fn click_partitions(state: &mut State, x: u16, y: u16) {
         return;
     };
     if let Some(cell) = plan.grid.at(x, y, plan.cells) {
-        let id = keys::shown_by(store, &plan.grid, cell, state.partitions.metric);
+        let id = keys::shown_by(store, &state.compared(store), &plan.grid, cell);
         state.partitions.selected = id.or(state.partitions.selected);
         state.partitions.focus = Focus::Map;
         return;

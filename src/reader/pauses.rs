@@ -30,7 +30,7 @@ pub(super) fn of(
         checkpoint.planned_batches().filter(|batch| is_repartition(&checkpoint, *batch)).collect();
     let total = batches.len() as u64 + 1;
     let tell = |done: u64| progress(Progress { done, total, ..Progress::default() });
-    let now = seen(reader, None, cancel)?;
+    let now = seen(reader, None, sizing(reader), cancel)?;
     let mut pauses = Vec::new();
     for batch in batches {
         tell(pauses.len() as u64 + 1);
@@ -55,20 +55,19 @@ fn pause(
     batch: BatchId,
     cancel: &Cancel,
 ) -> Result<Pause, ReadError> {
-    let entry = |batch| checkpoint.offset(batch).and_then(|entry| entry.partitions());
     let before = batch.0.checked_sub(1).map(BatchId);
     let moved = if checkpoint.is_committed(batch) {
-        seen(reader, Some(batch), cancel)?
+        seen(reader, Some(batch), sizing(reader), cancel)?
     } else {
         // What is to be moved is what there was before.
-        seen(reader, before, cancel)?
+        seen(reader, before, sizing(reader), cancel)?
     };
     let planned = checkpoint.planned_at(batch);
     let committed = checkpoint.committed_at(batch);
     Ok(Pause {
         at: told(planned),
-        from: before.and_then(entry),
-        to: entry(batch),
+        from: before.and_then(|before| count(checkpoint, before)),
+        to: count(checkpoint, batch),
         finished: checkpoint.is_committed(batch),
         rows: moved.as_ref().and_then(rows),
         bytes: moved.as_ref().map(bytes),
@@ -81,9 +80,13 @@ fn pause(
 }
 
 fn is_repartition(checkpoint: &Checkpoint, batch: BatchId) -> bool {
-    let entry = |batch| checkpoint.offset(batch).and_then(|entry| entry.partitions());
-    let before = batch.0.checked_sub(1).map(BatchId).and_then(entry);
-    matches!((before, entry(batch)), (Some(from), Some(to)) if from != to)
+    let before = batch.0.checked_sub(1).and_then(|before| count(checkpoint, BatchId(before)));
+    before.zip(count(checkpoint, batch)).is_some_and(|(from, to)| from != to)
+}
+
+/// The count in a batch's own offset entry.
+fn count(checkpoint: &Checkpoint, batch: BatchId) -> Option<u32> {
+    checkpoint.offset(batch)?.partitions()
 }
 
 /// A file's time, unless it is the epoch itself: archives keep none.
@@ -133,7 +136,7 @@ fn around(
         .filter_map(|batch| between(checkpoint.planned_at(*batch), checkpoint.committed_at(*batch)))
         .map(|timed| timed.millis)
         .collect();
-    let spread = seen(reader, Some(*last), cancel)?;
+    let spread = seen(reader, Some(*last), Depth::Snapshot, cancel)?;
     let all = Wanted { operator: None, store: None };
     let opened = Opened::new(&reader.storage, checkpoint.clone(), Some(*last), all);
     // A batch whose files are gone is no batch that wrote none.
@@ -158,13 +161,20 @@ fn mean(values: &[u64]) -> Option<f64> {
     (!values.is_empty()).then(|| float(sum) / float(values.len() as u64))
 }
 
+/// How rows are counted. After a repartition the snapshots' own counts have internal families in
+/// them, so that exact ones are better; those of a remote checkpoint would fetch all of it.
+fn sizing(reader: &CheckpointReader) -> Depth {
+    if reader.storage.is_local() { Depth::Exact } else { Depth::Snapshot }
+}
+
 /// The state as it was after a batch; `None` when the files do not reach that far.
 fn seen(
     reader: &CheckpointReader,
     batch: Option<BatchId>,
+    depth: Depth,
     cancel: &Cancel,
 ) -> Result<Option<Observation>, ReadError> {
-    let request = Request { batch, depth: Depth::Snapshot, operator: None, store: None };
+    let request = Request { batch, depth, operator: None, store: None };
     match reader.observe(&request, cancel, &|_| {}) {
         Ok(seen) => Ok(Some(seen)),
         Err(cancelled @ ReadError::Cancelled(_)) => Err(cancelled),

@@ -20,7 +20,7 @@ pub struct HistoryReport {
 
 impl HistoryReport {
     /// The report of what a file held.
-    pub fn new(file: String, read: Remembered) -> Self {
+    pub fn new(file: String, read: &Remembered) -> Self {
         Self { file, samples: read.samples(), pauses: read.pauses(), skipped: read.skipped }
     }
 }

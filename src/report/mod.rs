@@ -32,7 +32,7 @@ pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
 pub use progress::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
-    RepartitionLine, RepartitionWord, SinkLine, SourceLine,
+    RepartitionLine, RepartitionWord, SinkLine, SourceLine, TellerWord,
 };
 pub use scan::{
     Extent, ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, Unreadable,

@@ -26,7 +26,7 @@ pub struct PausesReport {
 /// How large a state is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct StateSize {
-    /// Keys in all stores, by the newest snapshots.
+    /// Keys in all stores; of a remote checkpoint as the newest snapshots have it.
     pub rows: Option<u64>,
     /// Bytes of the files of the last committed version.
     pub bytes: Option<Bytes>,

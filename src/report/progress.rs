@@ -12,6 +12,8 @@ use crate::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 pub struct ProgressLine {
     /// What it is.
     pub kind: LineKind,
+    /// Who tells of a microbatch.
+    pub told_by: Option<TellerWord>,
     /// The query's id: the same over restarts.
     pub query_id: Option<String>,
     /// The id of its run.
@@ -94,6 +96,16 @@ pub enum LineKind {
     Environment,
     /// The source was cut, replaced or lost.
     Interrupted,
+}
+
+/// Who tells of a microbatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TellerWord {
+    /// The query itself, in its progress.
+    Query,
+    /// The plan that it ran, in the Spark UI: `duration_ms` has its run alone.
+    Plan,
 }
 
 /// A stateful operator in a microbatch.

@@ -14,7 +14,7 @@ use super::files::{DataFile, FileKind, Target};
 use super::logs;
 use super::merge::{Found, Merge, Visit};
 use super::replay::{Intake, Keep, Overlay, Pass, ReplayError};
-use super::rocks::{BadFile, FileProblem, RocksStore};
+use super::rocks::{BadFile, Contents, FileProblem};
 use super::store::{Bad, Run, Store};
 use crate::task::Cancelled;
 use crate::units::{Bytes, PartitionId, StateVersion};
@@ -171,11 +171,11 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn open_below(&self, located: &Located) -> Result<Option<RocksStore>, Bad> {
+    fn open_below(&self, located: &Located) -> Result<Option<Contents>, Bad> {
         let Some((zip_path, metadata, zip)) = &located.snapshot else { return Ok(None) };
         let mut zip = zip.borrow_mut();
         let Store { storage, lists, .. } = self.store;
-        RocksStore::open(storage, located.dir(), zip_path, &mut zip, metadata, lists.delimiter)
+        Contents::open(storage, located.dir(), zip_path, &mut zip, metadata, lists.delimiter)
             .map(Some)
             .map_err(bad_file)
     }
@@ -184,7 +184,7 @@ impl<'a> Walker<'a> {
     fn merge<V: Visit>(
         &mut self,
         located: &Located,
-        below: Option<&RocksStore>,
+        below: Option<&Contents>,
         mut merge: Merge<V::Kept>,
         visit: &mut V,
     ) -> Result<ControlFlow<()>, Bad> {

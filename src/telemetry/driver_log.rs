@@ -34,8 +34,10 @@ pub(super) struct DriverLog {
     headed: bool,
     /// The offline repartition under way: its checkpoint and count.
     repartition: Option<(String, u32)>,
-    /// The run whose failure was told last: programs print it again.
-    failed: Option<Arc<str>>,
+    /// The run whose end was told last: logs and programs tell it again.
+    ended: Option<Arc<str>>,
+    /// Whether a query is about to end because it has worked off everything.
+    no_more_data: bool,
 }
 
 /// An event and the line on which it begins.
@@ -65,25 +67,31 @@ impl DriverLog {
         }
         match Line::of(text) {
             Some(head) => {
-                let Line { timestamp, rest } = head;
-                let entry = Entry { timestamp, message: rest.to_owned(), exception: None };
-                self.entry(line, entry, found);
+                self.entry(line, head.timestamp, head.rest, None, found);
             }
             None => self.without_head(line, text, found),
         }
     }
 
-    /// Takes an entry that is complete, or whose exception follows.
-    pub(super) fn entry(&mut self, line: u64, entry: Entry, found: &mut Vec<Found>) {
+    /// Takes an entry of a structured log, which is complete.
+    pub(super) fn structured(&mut self, line: u64, entry: Entry, found: &mut Vec<Found>) {
+        let Entry { timestamp, message, exception } = entry;
+        self.entry(line, timestamp, &message, exception, found);
+        self.settle(found);
+    }
+
+    /// Takes an entry. Its exception follows, if it has one and it is not here.
+    fn entry(
+        &mut self,
+        line: u64,
+        timestamp: Option<UnixMillis>,
+        message: &str,
+        exception: Option<String>,
+        found: &mut Vec<Found>,
+    ) {
         self.settle(found);
         self.headed = true;
-        let Entry { timestamp, message, exception } = entry;
-        if let Some(progress) = progress_within(&message) {
-            found.push((line, progress));
-            return;
-        }
-        let Some(said) = Message::of(&message) else { return };
-        let complete = exception.is_some();
+        let Some(said) = Message::of(message) else { return };
         let text = exception.unwrap_or_default();
         match said {
             Message::Failed(query) => {
@@ -92,16 +100,13 @@ impl DriverLog {
             }
             Message::StreamFailed(query) => {
                 let of = Failure::Query(query);
-                self.gathering = Some(Gathering { line, timestamp, of, text: message });
+                self.gathering = Some(Gathering { line, timestamp, of, text: message.to_owned() });
             }
             Message::Repartition { checkpoint, partitions, step: Step::Failed } => {
                 let of = Failure::Repartition { checkpoint: checkpoint.to_owned(), partitions };
                 self.gathering = Some(Gathering { line, timestamp, of, text });
             }
             said => found.extend(self.told(timestamp, said).map(|kind| (line, kind))),
-        }
-        if complete {
-            self.settle(found);
         }
     }
 
@@ -110,14 +115,9 @@ impl DriverLog {
         let Some(Gathering { line, timestamp, of, text }) = self.gathering.take() else { return };
         match of {
             Failure::Query(query) => {
-                if query.run.is_some() && self.failed == query.run {
-                    return;
-                }
-                self.failed.clone_from(&query.run);
                 let text = if text.is_empty() { NO_EXCEPTION.to_owned() } else { text };
-                let mut ended = listener::ended(query, Some(text));
-                ended.timestamp = timestamp;
-                found.push((line, EventKind::Terminated(ended)));
+                let ended = self.end(timestamp, query, Some(text));
+                found.extend(ended.map(|kind| (line, kind)));
             }
             Failure::Repartition { checkpoint, partitions } => {
                 self.repartition = None;
@@ -137,6 +137,22 @@ impl DriverLog {
         }
     }
 
+    /// The end of a query, unless it was told already.
+    fn end(
+        &mut self,
+        timestamp: Option<UnixMillis>,
+        query: QueryRef,
+        exception: Option<String>,
+    ) -> Option<EventKind> {
+        if query.run.is_some() && self.ended == query.run {
+            return None;
+        }
+        self.ended.clone_from(&query.run);
+        let mut ended = listener::ended(query, exception);
+        ended.timestamp = timestamp;
+        Some(EventKind::Terminated(ended))
+    }
+
     /// The event of a message that needs no further lines.
     fn told(&mut self, timestamp: Option<UnixMillis>, said: Message<'_>) -> Option<EventKind> {
         Some(match said {
@@ -145,10 +161,15 @@ impl DriverLog {
                 timestamp,
                 checkpoint: Some(checkpoint.to_owned()),
             }),
-            Message::Stopped(query) => {
-                let mut ended = listener::ended(query, None);
-                ended.timestamp = timestamp;
-                EventKind::Terminated(ended)
+            Message::Stopped(query) => return self.end(timestamp, query, None),
+            Message::Progress(object) => return progress_within(object),
+            Message::NoMoreData => {
+                self.no_more_data = true;
+                return None;
+            }
+            Message::Gone(query) => {
+                let worked_off = std::mem::take(&mut self.no_more_data);
+                return worked_off.then(|| self.end(timestamp, query, None)).flatten();
             }
             Message::Idle => EventKind::Idle { query: QueryRef::default(), timestamp },
             Message::ConfRestored { key, asked, kept } => EventKind::ConfRestored(ConfRestored {
@@ -216,8 +237,7 @@ impl Gathering {
 }
 
 /// The progress object that a message has within itself, where messages are texts of JSON.
-fn progress_within(message: &str) -> Option<EventKind> {
-    let (_, object) = message.split_once(message::PROGRESS)?;
+fn progress_within(object: &str) -> Option<EventKind> {
     match serde_json::from_str(object) {
         Ok(object) => Some(EventKind::Progress(Box::new(progress::parse(object)))),
         // The text that stands before an object of its own.

@@ -129,9 +129,24 @@ pub enum Watermark {
     None,
 }
 
-/// A microbatch that was done: Spark's `StreamingQueryProgress`.
+/// Who tells of a microbatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Teller {
+    /// The query itself, in a `StreamingQueryProgress`: all there is to know.
+    #[default]
+    Query,
+    /// The plan that it ran, as the Spark UI keeps it. The time is that at which the plan began,
+    /// and of the phases only the run of the plan is known (`addBatch`). Rows of state are exact;
+    /// memory and longer times are rounded as Spark shows them. Watermark, event times, rates and
+    /// offsets are not known.
+    Plan,
+}
+
+/// A microbatch that was done: Spark's `StreamingQueryProgress`, or what takes its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
+    /// Who tells of it.
+    pub told_by: Teller,
     /// Which query.
     pub query: QueryRef,
     /// The microbatch.

@@ -56,7 +56,7 @@ pub fn file(path: PathBuf, until: Until, cancel: Cancel) -> Receiver<Chunk> {
         let follower = Follower { path, cancel, sender, file: None, mark: None, told: false };
         // The error says that nobody waits for the rest.
         let _ = match until {
-            Until::End => follower.to_end(),
+            Until::End => follower.once(),
             Until::Cancelled => follower.follow(),
         };
     });
@@ -134,7 +134,7 @@ impl FileId {
 
 impl Follower {
     /// Reads the file once.
-    fn to_end(self) -> Result<(), Gone> {
+    fn once(self) -> Result<(), Gone> {
         let read = match File::open(&self.path) {
             Ok(mut file) => drain(&mut file, &self.cancel, &self.sender)?.map(|_| ()),
             Err(error) => Err(error),

@@ -11,6 +11,9 @@
 //! and a piece that cannot be read is an event too: it never ends the stream. Nothing here
 //! knows checkpoints or the screen.
 
+pub mod attach;
+mod confs;
+mod description;
 mod driver_log;
 pub mod error_class;
 pub mod event;
@@ -18,6 +21,7 @@ pub mod event_log;
 mod fields;
 pub mod follow;
 pub mod listener;
+mod metric;
 pub mod number;
 mod objects;
 pub mod pieces;
@@ -26,10 +30,12 @@ pub mod seams;
 pub mod source;
 pub mod stream;
 pub mod text;
+pub mod timeline;
+pub mod ui;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,
     PartitionLabelled, PartitionLoad, Place, Progress, QueryRef, RepartitionNote, RepartitionStage,
-    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Terminated, Watermark,
+    Rows, SinkProgress, SourceProgress, Started, TaskLoad, Teller, Terminated, Watermark,
 };
 pub use listener::listener_event;

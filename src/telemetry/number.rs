@@ -69,13 +69,13 @@ pub fn time(value: &Value) -> Option<UnixMillis> {
 /// A moment in ISO 8601. Without a zone it is taken as UTC, which is what drivers run on.
 pub fn moment(text: &str) -> Option<UnixMillis> {
     let text = text.trim();
-    let zoned = || text.parse::<Timestamp>().ok();
-    let local = || text.parse::<DateTime>().ok().and_then(|local| in_utc(local).ok());
-    zoned().or_else(local).map(|moment| UnixMillis(moment.as_millisecond()))
-}
-
-fn in_utc(local: DateTime) -> Result<Timestamp, jiff::Error> {
-    TimeZone::UTC.to_timestamp(local)
+    let is_zoned = text.get("2026-11-30".len()..)?.contains(['Z', 'z', '+', '-']);
+    let moment = if is_zoned {
+        text.parse::<Timestamp>().ok()?
+    } else {
+        TimeZone::UTC.to_timestamp(text.parse::<DateTime>().ok()?).ok()?
+    };
+    Some(UnixMillis(moment.as_millisecond()))
 }
 
 fn of_number(number: &Number) -> Option<Measure> {

@@ -18,6 +18,7 @@
 mod json;
 mod scan;
 
+use memchr::{memchr2, memchr3};
 use serde_json::{Map, Value};
 
 use scan::{Follows, Indent, Opening, Scan, Scanned};
@@ -156,18 +157,19 @@ impl Splitter {
 
     /// Takes bytes that change nothing in the present state, all at once; says how many.
     fn take_plain(&mut self, bytes: &[u8]) -> usize {
-        let run = |special: fn(u8) -> bool| {
-            bytes.iter().position(|byte| special(*byte)).unwrap_or(bytes.len())
-        };
-        let (run, kept) = match &self.state {
-            State::Text(Opening::None) => (run(|byte| byte == b'{' || is_break(byte)), true),
+        let (special, kept) = match &self.state {
+            State::Text(Opening::None) => (memchr3(b'{', b'\n', b'\r', bytes), true),
             State::Object(scan) if scan.in_plain_string() => {
-                (run(|byte| matches!(byte, b'"' | b'\\') || is_break(byte)), true)
+                let quote = memchr2(b'"', b'\\', bytes);
+                // Only as far as the quote: what follows it may be long.
+                let string = bytes.get(..quote.unwrap_or(bytes.len())).unwrap_or(bytes);
+                (memchr2(b'\n', b'\r', string).or(quote), true)
             }
-            State::LostLine(_) => (run(is_break), false),
-            State::Refused => (bytes.len(), false),
+            State::LostLine(_) => (memchr2(b'\n', b'\r', bytes), false),
+            State::Refused => (None, false),
             _ => return 0,
         };
+        let run = special.unwrap_or(bytes.len());
         // One byte beyond the longest piece is enough to give up, however the chunks fall.
         let room = (self.longest + 1).saturating_sub(self.buffer.len());
         let run = if kept { run.min(room) } else { run };

@@ -2,17 +2,19 @@
 //!
 //! A pure function that never fails: what is missing is unknown, what is odd or unknown is kept
 //! in `other`. Field names are those of Spark's `StreamingQueryProgress.json`, which are the same
-//! from 3.5 to 4.3 and on Databricks. Must not know where the object was found.
+//! from 3.5 to 4.3 and on Databricks; the event log leaves out
+//! totals and has offsets as texts. Must not know where the object was found.
 
 mod operators;
 mod sources;
 
-use std::iter::Sum;
+pub(super) use operators::rows as state_rows;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{EventTime, Progress, QueryRef, SourceProgress, Watermark};
+use super::event::{EventTime, Progress, QueryRef, SourceProgress, Teller, Watermark};
 use super::fields::Fields;
 use super::number;
 use crate::units::{BatchId, UnixMillis};
@@ -28,18 +30,10 @@ pub fn parse(object: Map<String, Value>) -> Progress {
         .read("batchDuration", number::count)
         .or_else(|| phases.iter().find(|(name, _)| name == "triggerExecution").map(|(_, ms)| *ms));
     let (event_time, watermark) = event_time(&mut fields);
-    let sources: Vec<SourceProgress> =
-        fields.objects("sources").into_iter().map(sources::parse).collect();
-    // Event logs have these for each source only; Spark's own totals are the sums of them.
-    let total = |of: fn(&SourceProgress) -> Option<u64>| sum(sources.iter().map(of));
-    let rate = |of: fn(&SourceProgress) -> Option<f64>| sum(sources.iter().map(of));
-    let rows_in = fields.read("numInputRows", number::count).or_else(|| total(|one| one.rows_in));
-    let input_rate =
-        fields.read("inputRowsPerSecond", number::real).or_else(|| rate(|one| one.input_rate));
-    let processed_rate = fields
-        .read("processedRowsPerSecond", number::real)
-        .or_else(|| rate(|one| one.processed_rate));
+    let sources: Vec<_> = fields.objects("sources").into_iter().map(sources::parse).collect();
+    let (rows_in, input_rate, processed_rate) = rates(&mut fields, &sources);
     Progress {
+        told_by: Teller::Query,
         query,
         batch,
         timestamp,
@@ -57,11 +51,6 @@ pub fn parse(object: Map<String, Value>) -> Progress {
     }
 }
 
-/// The sum of what all sources tell; `None` where one does not, or there are none.
-fn sum<T: Sum>(parts: impl ExactSizeIterator<Item = Option<T>>) -> Option<T> {
-    if parts.len() == 0 { None } else { parts.sum() }
-}
-
 /// Which query an object with `id`, `runId` and `name` is about.
 pub(super) fn query(fields: &mut Fields) -> QueryRef {
     QueryRef {
@@ -73,6 +62,29 @@ pub(super) fn query(fields: &mut Fields) -> QueryRef {
 
 fn shared(value: &Value) -> Option<Arc<str>> {
     number::text(value).map(Arc::from)
+}
+
+/// Rows and rates over all sources. Event logs have those of the sources alone, of which Spark
+/// makes its totals as sums.
+fn rates(
+    fields: &mut Fields,
+    sources: &[SourceProgress],
+) -> (Option<u64>, Option<f64>, Option<f64>) {
+    let rate = |of: fn(&SourceProgress) -> Option<f64>| -> Option<f64> {
+        sources.iter().map(of).sum::<Option<f64>>().filter(|_| !sources.is_empty())
+    };
+    let add = |sum: u64, source: &SourceProgress| Some(sum.saturating_add(source.rows_in?));
+    let rows = sources.iter().try_fold(0, add);
+    let rows = rows.filter(|_| !sources.is_empty());
+    (
+        fields.read("numInputRows", number::count).or(rows),
+        fields
+            .read("inputRowsPerSecond", number::real)
+            .or_else(|| rate(|source| source.input_rate)),
+        fields
+            .read("processedRowsPerSecond", number::real)
+            .or_else(|| rate(|source| source.processed_rate)),
+    )
 }
 
 /// `durationMs`: an open set of names, which may contain dots.

@@ -14,7 +14,7 @@ use super::event::{
 use crate::units::BatchId;
 
 /// Queries, runs of each, and repartitions that are remembered. More of them come from sources
-/// that are made up.
+/// that are made up; then all are forgotten rather than taking ever more memory.
 const REMEMBERED: usize = 10_000;
 /// The phase of a microbatch on Databricks that is the repartition before it.
 const CONTROL_BATCH: &str = "controlBatch.REPARTITION";
@@ -89,7 +89,9 @@ impl Seams {
                 if let (Some(batch), RepartitionStage::Done { duration_ms }) =
                     (note.batch, &note.stage)
                 {
-                    forget_if_full(&mut self.noted, |noted| noted.len(), HashMap::clear);
+                    if self.noted.len() >= REMEMBERED {
+                        self.noted.clear();
+                    }
                     self.noted.insert((Arc::clone(source), batch), *duration_ms);
                 }
                 return Vec::new();
@@ -103,14 +105,15 @@ impl Seams {
         let Some(key) = query.id.as_ref().or(query.run.as_ref()).or(query.name.as_ref()) else {
             return Vec::new();
         };
-        forget_if_full(&mut self.queries, |queries| queries.len(), HashMap::clear);
+        if self.queries.len() >= REMEMBERED {
+            self.queries.clear();
+        }
         let known = self.queries.entry(Arc::clone(key)).or_default();
         let mut seams = Vec::new();
         match known.meet(query) {
-            Meeting::Same => {}
             Meeting::Earlier => return seams,
-            Meeting::New { from: None, .. } => {}
             Meeting::New { from: Some(from), to } => seams.push(Seam::Restart { from, to }),
+            Meeting::Same | Meeting::New { from: None, .. } => {}
         }
         if let EventKind::Progress(progress) = &mut event.kind {
             let noted = |batch| self.noted.get(&(Arc::clone(source), batch)).copied();
@@ -137,7 +140,9 @@ impl Known {
         if self.run.as_ref() == Some(run) {
             return Meeting::Same;
         }
-        forget_if_full(&mut self.runs, |runs| runs.len(), HashSet::clear);
+        if self.runs.len() >= REMEMBERED {
+            self.runs.clear();
+        }
         if !self.runs.insert(Arc::clone(run)) {
             return Meeting::Earlier;
         }
@@ -156,10 +161,18 @@ impl Known {
         let before = self.batch.replace(self.batch.map_or(batch, |last| last.max(batch)));
         let counts: Vec<_> =
             progress.operators.iter().map(|operator| operator.partitions).collect();
-        let differ = !counts.is_empty() && !self.partitions.is_empty() && counts != self.partitions;
+        // A source may not tell all that another one tells.
+        let differ = self
+            .partitions
+            .iter()
+            .zip(&counts)
+            .any(|(before, now)| before.zip(*now).is_some_and(|(before, now)| before != now));
         let from = largest(&self.partitions);
         if !counts.is_empty() {
-            self.partitions = counts;
+            let known = std::mem::replace(&mut self.partitions, counts);
+            for (now, before) in self.partitions.iter_mut().zip(known) {
+                *now = now.or(before);
+            }
         }
         let to = largest(&self.partitions);
         let control = progress.phases.iter().find(|(name, _)| name == CONTROL_BATCH);
@@ -203,13 +216,6 @@ fn missing(last: BatchId, next: BatchId) -> Option<(BatchId, BatchId)> {
 
 fn largest(partitions: &[Option<u64>]) -> Option<u64> {
     partitions.iter().copied().flatten().max()
-}
-
-/// Forgets everything rather than taking ever more memory.
-fn forget_if_full<T>(known: &mut T, length: impl Fn(&T) -> usize, clear: impl Fn(&mut T)) {
-    if length(known) >= REMEMBERED {
-        clear(known);
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow::{self, Until};
+use super::ui::{Address, AddressError};
 
 /// Bytes that are looked at.
 const HEAD: u64 = 4096;
@@ -42,8 +43,8 @@ pub enum SourceKind {
     Pipe(PathBuf),
     /// An event log of Spark, or a directory of such: a path, or the address of a cloud store.
     EventLog(String),
-    /// The address of a Spark UI.
-    SparkUi(String),
+    /// The Spark UI of an application.
+    SparkUi(Address),
 }
 
 /// Why a source is none.
@@ -64,6 +65,9 @@ pub enum SourceError {
         #[source]
         error: io::Error,
     },
+    /// It is meant for a Spark UI, and is no address of one.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// It lies where events are not read from.
     #[error(
         "{0}: events are read from files of this machine, from standard input, and as event logs \
@@ -78,12 +82,12 @@ impl Source {
     ///
     /// # Errors
     /// [`SourceError`] when there is no such file (unless it is waited for), when it cannot be
-    /// read, or when the address is of no kind that events are read from.
+    /// read, or when it is no address, or of no kind that events are read from.
     pub fn of(name: &str, until: Until) -> Result<Self, SourceError> {
         let kind = if name == "-" {
             SourceKind::Stdin
         } else if name.starts_with("http://") || name.starts_with("https://") {
-            SourceKind::SparkUi(name.to_owned())
+            SourceKind::SparkUi(Address::parse(name)?)
         } else if let Some(path) = name.strip_prefix("file://") {
             of_path(Path::new(path), name, until)?
         } else if CLOUDS.iter().any(|scheme| name.starts_with(scheme)) {
@@ -211,7 +215,8 @@ mod tests {
         let kind = |name| Source::of(name, Until::End).map(|source| source.kind);
         assert_eq!(kind("-").unwrap(), SourceKind::Stdin);
         let address = "http://host:4040";
-        assert_eq!(kind(address).unwrap(), SourceKind::SparkUi(address.to_owned()));
+        assert_eq!(kind(address).unwrap(), SourceKind::SparkUi(Address::parse(address).unwrap()));
+        assert!(matches!(kind("http://joe:pw@host"), Err(SourceError::Address(_))));
         let log = "s3://bucket/logs/app-1";
         assert_eq!(kind(log).unwrap(), SourceKind::EventLog(log.to_owned()));
         assert!(matches!(kind("hdfs://host/log"), Err(SourceError::Elsewhere(_))));

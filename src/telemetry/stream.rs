@@ -3,7 +3,8 @@
 //! ```text
 //!  file ── chunks ──► TextReader ──┐
 //!  file ── chunks ──► TextReader ──┼─► events
-//!  event log ────────► EventLog ───┘
+//!  event log ────────► EventLog ───┤
+//!  web interface ────► SparkUi ────┘
 //! ```
 //! Queues are bounded: a reader that does not take events stops the sources, not the memory.
 
@@ -19,10 +20,11 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use flate2::read::MultiGzDecoder;
 
 use super::event::{Event, EventKind, Place};
-use super::event_log::{EventLog, Options};
+use super::event_log::{self, Ended, EventLog};
 use super::follow::{self, Chunk, Until};
 use super::source::{Source, SourceKind};
 use super::text::TextReader;
+use super::ui::{self, Address, Credentials, SparkUi};
 use crate::task::Cancel;
 use crate::units::UnixMillis;
 
@@ -34,39 +36,39 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Standard input.
 pub type Stdin = Box<dyn Read + Send>;
 
-/// A source of a kind that is not read here.
-#[derive(Debug, thiserror::Error)]
-#[error("{name} is {what}, which is not read; {instead}")]
-pub struct NotText {
-    name: Arc<str>,
-    what: &'static str,
-    instead: &'static str,
+/// What sources need besides their names.
+pub struct Means {
+    /// What is read for `-`.
+    pub stdin: Stdin,
+    /// What gateways before a Spark UI want to see.
+    pub credentials: Credentials,
+}
+
+/// Which part of their time sources tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// How long they are read.
+    pub until: Until,
+    /// From when on, for those that can be entered at a moment; others tell all.
+    pub since: Option<UnixMillis>,
 }
 
 /// Why nobody hears any more.
 struct Gone;
 
 /// Reads sources: one after the other to their ends, or all at once until cancelled. The queue
-/// ends with them. Sources that can be entered at a moment give what is `since` then, others all.
-///
-/// # Errors
-/// [`NotText`] when one of them is of a kind that is not read. Nothing is read then.
-pub fn events(
-    sources: Vec<Source>,
-    until: Until,
-    since: Option<UnixMillis>,
-    stdin: Stdin,
-    cancel: &Cancel,
-) -> Result<Receiver<Event>, NotText> {
+/// ends with them.
+pub fn events(sources: Vec<Source>, span: Span, means: Means, cancel: &Cancel) -> Receiver<Event> {
+    let Means { stdin, credentials } = means;
     let mut stdin = Some(stdin);
-    let mut readings = Vec::with_capacity(sources.len());
-    for source in sources {
-        let input = input(&source, &mut stdin)?;
-        readings.push(Reading { input, name: source.name, until, since });
-    }
+    let reading = |source: Source| {
+        let input = input(source.kind, &mut stdin, &credentials);
+        Reading { input, name: source.name, span }
+    };
+    let readings: Vec<Reading> = sources.into_iter().map(reading).collect();
     let (sender, events) = bounded(QUEUE);
     let cancel = cancel.clone();
-    match until {
+    match span.until {
         Until::End => _ = thread::spawn(move || in_turn(readings, &cancel, &sender)),
         Until::Cancelled => {
             for reading in readings {
@@ -75,7 +77,7 @@ pub fn events(
             }
         }
     }
-    Ok(events)
+    events
 }
 
 fn in_turn(readings: Vec<Reading>, cancel: &Cancel, sender: &Sender<Event>) {
@@ -90,13 +92,13 @@ fn in_turn(readings: Vec<Reading>, cancel: &Cancel, sender: &Sender<Event>) {
 struct Reading {
     name: Arc<str>,
     input: Input,
-    until: Until,
-    since: Option<UnixMillis>,
+    span: Span,
 }
 
 /// Where events come from.
 enum Input {
     EventLog(String),
+    SparkUi(Address, Credentials),
     Text(Text),
 }
 
@@ -110,19 +112,15 @@ enum Text {
     Nothing,
 }
 
-fn input(source: &Source, stdin: &mut Option<Stdin>) -> Result<Input, NotText> {
-    let not_text = |what, instead| NotText { name: Arc::clone(&source.name), what, instead };
-    Ok(Input::Text(match &source.kind {
+fn input(kind: SourceKind, stdin: &mut Option<Stdin>, credentials: &Credentials) -> Input {
+    Input::Text(match kind {
         SourceKind::Stdin => stdin.take().map_or(Text::Nothing, Text::Stdin),
-        SourceKind::Text(path) => Text::File(path.clone()),
-        SourceKind::Gzip(path) => Text::Gzip(path.clone()),
-        SourceKind::Pipe(path) => Text::Pipe(path.clone()),
-        SourceKind::EventLog(target) => return Ok(Input::EventLog(target.clone())),
-        SourceKind::SparkUi(_) => {
-            let instead = "name the event log, the driver's log or a listener's file";
-            return Err(not_text("the address of a Spark UI", instead));
-        }
-    }))
+        SourceKind::Text(path) => Text::File(path),
+        SourceKind::Gzip(path) => Text::Gzip(path),
+        SourceKind::Pipe(path) => Text::Pipe(path),
+        SourceKind::EventLog(target) => return Input::EventLog(target),
+        SourceKind::SparkUi(address) => return Input::SparkUi(address, credentials.clone()),
+    })
 }
 
 impl Text {
@@ -149,11 +147,16 @@ impl Text {
 impl Reading {
     /// Reads the source.
     fn run(self, cancel: &Cancel, sender: &Sender<Event>) -> Result<(), Gone> {
-        let Self { name, input, until, since } = self;
+        let Self { name, input, span: Span { until, since } } = self;
         match input {
             Input::EventLog(target) => {
-                let options = Options { query: None, since, until };
+                let options = event_log::Options { query: None, since, until };
                 read_event_log(&target, options, &name, cancel, sender)
+            }
+            Input::SparkUi(address, credentials) => {
+                let options = ui::Options { credentials, until, ..ui::Options::default() };
+                let ui = SparkUi::new(name, address, options);
+                heard(sender, |tell| ui.read(cancel, tell))
             }
             Input::Text(text) => read_text(text, until, &name, cancel, sender),
         }
@@ -162,7 +165,7 @@ impl Reading {
 
 fn read_event_log(
     target: &str,
-    options: Options,
+    options: event_log::Options,
     name: &Arc<str>,
     cancel: &Cancel,
     sender: &Sender<Event>,
@@ -174,8 +177,16 @@ fn read_event_log(
             return send(vec![of_source(name, unreadable)], sender);
         }
     };
+    heard(sender, |tell| log.read(cancel, tell))
+}
+
+/// Sends what a reading tells, as long as somebody hears it.
+fn heard(
+    sender: &Sender<Event>,
+    read: impl FnOnce(&mut dyn FnMut(Event) -> ControlFlow<()>) -> Ended,
+) -> Result<(), Gone> {
     let mut heard = Ok(());
-    log.read(cancel, &mut |event| {
+    read(&mut |event| {
         heard = sender.send(event).map_err(|_| Gone);
         if heard.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });

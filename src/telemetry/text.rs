@@ -60,19 +60,21 @@ impl TextReader {
     fn read(&mut self, pieces: Vec<Piece>) -> Vec<Event> {
         let mut found = Vec::new();
         for Piece { line, kind } in pieces {
+            // Nothing but text goes on with a stack trace.
+            if !matches!(kind, PieceKind::Text(_)) {
+                self.log.settle(&mut found);
+            }
             match kind {
                 PieceKind::Text(text) if is_python(&text) => {
+                    self.log.settle(&mut found);
                     let reason = "Python's print of a progress, which is not JSON; print \
                                   json.dumps(query.lastProgress)";
                     found.push((line, EventKind::Unreadable(reason.to_owned())));
                 }
                 PieceKind::Text(text) => self.log.line(line, &text, &mut found),
                 PieceKind::Object(object) => match objects::read(object) {
-                    Told::Entry(entry) => self.log.entry(line, entry, &mut found),
-                    Told::Event(kind) => {
-                        self.log.settle(&mut found);
-                        found.push((line, kind));
-                    }
+                    Told::Entry(entry) => self.log.structured(line, entry, &mut found),
+                    Told::Event(kind) => found.push((line, kind)),
                     Told::Nothing => {}
                 },
                 PieceKind::Broken(reason) => found.push((line, EventKind::Unreadable(reason))),

@@ -8,18 +8,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, never, unbounded};
 use ratatui::Terminal;
 use ratatui::layout::Size;
 use statetop::console::effect::Effect;
 use statetop::console::msg::{Key, Msg, Outcome, Ticket};
-use statetop::console::runtime::{Execute, Extent, FrameBackend, Incoming, Lanes, event_loop};
+use statetop::console::runtime::{
+    Attached, Execute, Extent, FrameBackend, Inbox, Incoming, Lanes, event_loop,
+};
 use statetop::console::state::{Screen, Settings, State};
 use statetop::console::{ConsoleError, ConsoleExit, update, view};
 use statetop::reader::{Depth, Mark, Observation, Observe, ReadError, Request};
 use statetop::task::{Cancel, Progress};
+use statetop::telemetry::attach::{Attach, AttachError, Tell};
+use statetop::telemetry::timeline::Condition;
 
 use crate::support::*;
+use crate::told_support::reported;
 
 /// Keeps every write: a frame is one.
 #[derive(Clone, Default)]
@@ -93,6 +98,7 @@ fn run_loop(
     let mut executor = AtOnce(sender.clone());
     let player = thread::spawn(move || play(sender));
     let look = look_of_tests();
+    let inbox = Inbox { urgent: inbox, told: never() };
     // Started once already: a second start finds the lane taken and reads nothing.
     let result = event_loop(&mut terminal(out), &look, &mut state, &inbox, &mut executor, &|| NOW);
     player.join().unwrap();
@@ -229,12 +235,97 @@ fn keys_are_answered_while_a_source_hangs() {
     });
     let look = look_of_tests();
     let mut screen = terminal(frames.clone());
+    let inbox = Inbox { urgent: inbox, told: never() };
     let result = event_loop(&mut screen, &look, &mut state, &inbox, &mut executor, &|| NOW);
     player.join().unwrap();
     assert_eq!(result.unwrap(), ConsoleExit::Quit);
     assert!(frames.screen().contains("show or hide these keys"), "{}", frames.screen());
     assert!(begin.elapsed() < Duration::from_secs(5));
     executor.0.cancel_all();
+}
+
+/// A source that tells the same batch as fast as it is listened to.
+struct Floods;
+
+impl Attach for Floods {
+    fn name(&self) -> &'static str {
+        "floods"
+    }
+
+    fn follow(&self, cancel: &Cancel, tell: &mut Tell<'_>) -> Result<(), AttachError> {
+        let news = vec![reported(BATCH); 500];
+        while !cancel.is_cancelled() && tell(news.clone()).is_ok() {}
+        Ok(())
+    }
+}
+
+/// Runs the loop with a source attached, until `play` quits.
+fn run_attached(
+    source: Arc<dyn Attach>,
+    frames: Frames,
+    play: impl FnOnce(Sender<Incoming>) + Send + 'static,
+) -> State {
+    let (sender, urgent) = unbounded();
+    let mut state = Console::attaching(80, 24).state;
+    let mut executor = AtOnce(sender.clone());
+    let (attached, told) = Attached::begin(vec![source]).unwrap();
+    let player = thread::spawn(move || play(sender));
+    let inbox = Inbox { urgent, told };
+    let (look, mut screen) = (look_of_tests(), terminal(frames));
+    let result = event_loop(&mut screen, &look, &mut state, &inbox, &mut executor, &|| NOW);
+    assert_eq!(result.unwrap(), ConsoleExit::Quit);
+    player.join().unwrap();
+    drop(attached);
+    state
+}
+
+#[test]
+fn keys_are_answered_while_a_source_floods() {
+    let frames = Frames::default();
+    let begin = Instant::now();
+    let state = run_attached(Arc::new(Floods), frames.clone(), |sender| {
+        thread::sleep(SETTLED);
+        key(&sender, Key::Char('?'));
+        thread::sleep(SETTLED);
+        key(&sender, Key::Interrupt);
+    });
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(frames.screen().contains("show or hide these keys"), "{}", frames.screen());
+    assert!(state.timeline.unwrap().events() > 500, "it was listened to as well");
+    // 20 frames a second at most, however much is told.
+    assert!(frames.count() < 40, "{} frames", frames.count());
+}
+
+/// A source that fails at once, and then tells.
+struct Recovers(AtomicBool);
+
+impl Attach for Recovers {
+    fn name(&self) -> &'static str {
+        "recovers"
+    }
+
+    fn follow(&self, _: &Cancel, tell: &mut Tell<'_>) -> Result<(), AttachError> {
+        if !self.0.swap(true, Ordering::SeqCst) {
+            return Err(AttachError("recovers: refused".to_owned()));
+        }
+        let _ = tell(vec![reported(BATCH)]);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_source_that_failed_is_tried_again_and_says_so() {
+    let frames = Frames::default();
+    let seen = frames.clone();
+    let state = run_attached(Arc::new(Recovers(AtomicBool::new(false))), frames, |sender| {
+        thread::sleep(Duration::from_millis(2_600));
+        key(&sender, Key::Interrupt);
+    });
+    let told: Vec<u8> = seen.0.borrow().concat();
+    assert!(String::from_utf8_lossy(&told).contains("recovers: refused"));
+    let timeline = state.timeline.unwrap();
+    assert_eq!(timeline.sources()[0].condition, Condition::Ended);
+    assert_eq!(timeline.events(), 1);
 }
 
 fn answer_of(inbox: &Receiver<Incoming>) -> Outcome {

@@ -38,7 +38,7 @@ fn q_goes_back_and_quits_only_from_the_top() {
 
 #[test]
 fn control_c_quits_from_anywhere() {
-    for keys in ["", "2", "?", "/abc", "2\n", "2d", "2vfx", "4"] {
+    for keys in ["", "2", "?", "/abc", "2\n", "2d", "2vfx", "4", "5", "2m"] {
         let mut console = ready();
         console.keys(keys).send(Msg::Key(Key::Interrupt));
         assert!(quits(&console), "{keys:?}");

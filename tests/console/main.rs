@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod batches;
 mod event_loop;
 mod keys;
 mod row_screens;
@@ -17,4 +18,5 @@ mod scan_list;
 mod screens;
 mod styles;
 mod support;
+mod told_support;
 mod updates;

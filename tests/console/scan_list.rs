@@ -260,7 +260,7 @@ fn a_scan_again_replaces_lines_and_a_stopped_one_keeps_the_others() {
     list.keys("c");
     list.scanned(vec![checkpoint("/data/new", 1, 1, vec![], vec![])], Extent::Cancelled);
     assert_eq!(list.paths().len(), 5);
-    assert!(list.screen().contains("other lines are of 10:34:00"), "{}", list.screen());
+    assert!(list.screen().contains("others are of 10:34:00"), "{}", list.screen());
     list.keys("r").scanned(found()[1..2].to_vec(), Extent::Complete);
     assert_eq!(list.paths(), ["/data/team-a/sessions"]);
     assert_eq!(list.model.earlier, None);
@@ -277,7 +277,7 @@ fn a_failed_scan_can_be_tried_again() {
     list.send(Msg::Scanned(Err("/data: not found".to_owned())));
     assert_eq!(list.paths(), RANKED);
     assert!(
-        list.screen().contains("Not scanned again; other lines are of 10:34:00: /data: not"),
+        list.screen().contains("Not scanned again; others are of 10:34:00: /data: not"),
         "{}",
         list.screen()
     );
@@ -341,7 +341,7 @@ fn leaving() {
     list.keys("\u{1b}");
     assert!(list.screen().contains("this is the top: q quits"));
     list.keys("q");
-    assert_eq!(list.effects, [quit.clone()]);
+    assert_eq!(list.effects, std::slice::from_ref(&quit));
     let mut list = List::done();
     list.effects.clear();
     list.keys("/abc").send(Msg::Key(Key::Interrupt));
@@ -471,6 +471,7 @@ fn hostile_names_and_small_terminals() {
 #[test]
 fn random_messages() {
     let keys: Vec<Key> = scan::commands::COMMANDS.iter().flat_map(|c| c.keys).copied().collect();
+    let side = |cells: usize| u16::try_from(cells).unwrap();
     let mut list = List::new(80, 24);
     let all = found();
     for step in 0..4_000_u64 {
@@ -482,7 +483,7 @@ fn random_messages() {
             2 => Msg::Scanned(Ok(Box::new(report(all[..one % 5].to_vec(), Extent::Cancelled)))),
             3 => Msg::Scanned(Ok(Box::new(report(all[one % 5..].to_vec(), Extent::Complete)))),
             4 => Msg::Scanned(Err("no".to_owned())),
-            5 => Msg::Resize(Size { width: (one % 130) as u16, height: (one % 41) as u16 }),
+            5 => Msg::Resize(Size { width: side(one % 130), height: side(one % 41) }),
             6 => Msg::Progress(ScanProgress::default()),
             _ => Msg::Key(keys[one % keys.len()]),
         });

@@ -186,7 +186,7 @@ fn few_partitions_with_families() {
         stores[0].name = "default";
         stores[0].rows = hot(7, 4_000, 3, 2);
         stores[0].families = vec!["counts", "events", "_timers"];
-        console.observe(&stores, BATCH).keys("m\t");
+        console.observe(&stores, BATCH).keys("m\n\t");
     });
 }
 

@@ -92,8 +92,8 @@ fn ascii_without_colour() {
 fn mono_and_ascii_are_complete() {
     let look = look("colour-blind", Level::Mono, Charset::Ascii);
     for keys in [
-        "", "2", "2\t", "?", "\n", "2d", "2m L", "2/empty", "3", "2\n", "2v", "2v\n", "2vh",
-        "2vfa >\n", "4", "4\n",
+        "", "2", "2\t", "?", "\n", "2d", "2m\n L", "2/empty", "3", "2\n", "2v", "2v\n", "2vh",
+        "2vfa >\n", "4", "4\n", "5", "2m", "e",
     ] {
         let mut console = Console::new(80, 24);
         let mut stores = usual();

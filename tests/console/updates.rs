@@ -10,10 +10,13 @@ use statetop::console::reading::Counting;
 use statetop::console::state::{Freshness, Settings};
 use statetop::reader::{Depth, KeysRequest, Weighing};
 use statetop::task::Progress;
+use statetop::telemetry::EventKind;
+use statetop::telemetry::attach::News;
 use statetop::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 
 use crate::rows_support::*;
 use crate::support::*;
+use crate::told_support;
 
 fn reads(console: &Console) -> Vec<Depth> {
     let read = |effect: &Effect| match effect {
@@ -182,7 +185,7 @@ fn answers_to_reads_that_were_given_up_are_ignored() {
 
 fn any_key() -> impl Strategy<Value = Key> {
     prop_oneof![
-        8 => prop::sample::select("?q1234/ xrMlhjkgGoO[]sSmL37>-kbBwvadfhc,.t0n".chars().collect::<Vec<_>>())
+        8 => prop::sample::select("?q12345/ xrMlhjkgGoO[]sSmL37>-kbBwvadfhc,.t0ne".chars().collect::<Vec<_>>())
             .prop_map(Key::Char),
         1 => any::<char>().prop_map(Key::Char),
         4 => prop::sample::select(vec![
@@ -236,6 +239,51 @@ fn any_reply() -> impl Strategy<Value = Reply> {
     ]
 }
 
+fn any_news() -> impl Strategy<Value = News> {
+    let batch = prop_oneof![BATCH - 60..=BATCH + 3, any::<u64>()];
+    let event = prop_oneof![
+        6 => (0..6_u64, any::<bool>()).prop_map(|(back, bare)| {
+            let mut progress = told_support::progress(BATCH - back);
+            if bare {
+                progress.phases.clear();
+                progress.operators.clear();
+                progress.duration_ms = None;
+                progress.timestamp = None;
+            }
+            EventKind::Progress(Box::new(progress))
+        }),
+        2 => batch.prop_map(|batch| {
+            let mut progress = told_support::progress(BATCH);
+            progress.batch = Some(BatchId(batch));
+            progress.duration_ms = Some(batch);
+            progress.input_rate = Some(f64::MAX);
+            EventKind::Progress(Box::new(progress))
+        }),
+        4 => (0..4_u64, 0..2_u32, 0..300_u32).prop_map(|(back, operator, partitions)| {
+            let load = told_support::load(BATCH - back, operator, partitions);
+            EventKind::PartitionLoad(Box::new(load))
+        }),
+        1 => prop::option::of(Just("boom\u{1b}[2J")).prop_map(|exception| {
+            told_support::terminated("run-2", exception).kind
+        }),
+        1 => any::<i64>().prop_map(|at| EventKind::Idle {
+            query: told_support::query("run-2"),
+            timestamp: Some(UnixMillis(at)),
+        }),
+        1 => Just(EventKind::Interrupted("cut\u{9b}".to_owned())),
+        1 => Just(EventKind::Unreadable("no\u{1b}".to_owned())),
+    ];
+    let events = prop::collection::vec(event.prop_map(told_support::event), 0..20);
+    prop_oneof![
+        8 => events.prop_map(News::Events),
+        1 => prop::option::of(any::<i64>()).prop_map(|at| News::Broken {
+            why: "gone\u{1b}".to_owned(),
+            again_at: at.map(UnixMillis),
+        }),
+        1 => Just(News::Ended),
+    ]
+}
+
 fn any_msg() -> impl Strategy<Value = Msg> {
     let tickets = (0..20_u64).prop_map(Ticket);
     let depth = prop::sample::select(vec![Depth::Logs, Depth::Snapshot, Depth::Exact]);
@@ -262,6 +310,7 @@ fn any_msg() -> impl Strategy<Value = Msg> {
             .prop_map(|(ticket, outcome)| Msg::Read(ticket, Box::new(outcome))),
         6 => (tickets, any_reply())
             .prop_map(|(ticket, reply)| Msg::Answer(ticket, Box::new(reply))),
+        6 => (0..3_usize, any_news()).prop_map(|(source, news)| Msg::Told(source, news)),
     ]
 }
 
@@ -270,8 +319,9 @@ proptest! {
 
     /// No message in any order makes `update` or a frame panic.
     #[test]
-    fn nothing_panics(msgs in prop::collection::vec(any_msg(), 0..60)) {
-        let mut console = Console::new(80, 24);
+    fn nothing_panics(attached in any::<bool>(), msgs in prop::collection::vec(any_msg(), 0..60)) {
+        let mut console =
+            if attached { Console::attaching(80, 24) } else { Console::new(80, 24) };
         let look = look_of_tests();
         for msg in msgs {
             console.send(msg);

@@ -208,7 +208,8 @@ def borrowed(checkpoint: Path, name: str, home: Path) -> Path:
     """A copy of a 3.5 checkpoint with the operator metadata that 4.0 wrote for the same query."""
     from sparkfix import recording
 
-    newer = Path(WORK_ROOT) / f"{recording.place('all', name)}-4.0.5" / "checkpoint" / "state"
+    group = home.name.rsplit("-", 1)[0]
+    newer = Path(WORK_ROOT) / f"{recording.place(group, name)}-4.0.5" / "checkpoint" / "state"
     copy = home / "borrowed" / name / "checkpoint"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(checkpoint, copy)

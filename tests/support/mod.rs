@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub(crate) mod event_logs;
+pub(crate) mod spark_ui;
+pub(crate) mod web;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -140,7 +140,7 @@ pub struct HeavyKey {
     pub weight: u64,
     /// What may be missing from `weight`; 0 when it is exact.
     pub missed: u64,
-    /// Partitions that it lies in, by id; the first eight that were seen.
+    /// Partitions that it lies in, by id; those with the least ids where there are more than eight.
     pub partitions: Vec<PartitionId>,
     /// Whether there are more partitions than are listed.
     pub more_partitions: bool,

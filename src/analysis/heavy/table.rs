@@ -425,20 +425,22 @@ impl KeyTable {
 }
 
 impl List {
-    /// `false` when the partition is not listed and there is no room for it.
+    /// Lists a partition, in order of ids. `false` when one is not listed because of it: with too
+    /// many, those with the least ids stay, in whatever order partitions are read.
     fn note(&mut self, partition: u32) -> bool {
-        let listed = self.ids.get(..self.len as usize).unwrap_or_default();
-        if listed.contains(&partition) {
-            return true;
+        let len = self.len as usize;
+        let listed = self.ids.get(..len).unwrap_or_default();
+        let Err(place) = listed.binary_search(&partition) else { return true };
+        let full = len == PARTITIONS_LISTED;
+        let shifted = place..len.min(PARTITIONS_LISTED - 1);
+        if place < PARTITIONS_LISTED {
+            self.ids.copy_within(shifted, place + 1);
         }
-        match self.ids.get_mut(self.len as usize) {
-            Some(free) => {
-                *free = partition;
-                self.len += 1;
-                true
-            }
-            None => false,
+        if let Some(free) = self.ids.get_mut(place) {
+            *free = partition;
         }
+        self.len += u32::from(!full);
+        !full
     }
 }
 

@@ -93,7 +93,7 @@ impl Pause {
 
     /// What both know of the same repartition.
     #[must_use]
-    fn merged(self, other: Self) -> Self {
+    fn merged(self, other: &Self) -> Self {
         Self {
             batch: self.batch,
             at: self.at.or(other.at),
@@ -147,7 +147,7 @@ pub fn merge(sources: impl IntoIterator<Item = Pause>) -> Vec<Pause> {
         match all.iter().position(|known| same(known, &next)) {
             Some(at) => {
                 let known = all.remove(at);
-                all.insert(at, known.merged(next));
+                all.insert(at, known.merged(&next));
             }
             None => all.push(next),
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::super::args::TokenArgs;
 use super::super::look::ColorChoice;
 use crate::telemetry::number;
 use crate::units::UnixMillis;
@@ -20,6 +21,8 @@ EXAMPLES:
   statetop progress driver.log --format csv > batches.csv
   statetop progress /spark-logs --follow --since 1h
       Every application with a streaming query in a directory of event logs.
+  statetop progress http://driver:4040 --follow
+      A running query whose logs are out of reach.
 
 SOURCES, alone or mixed:
   progress JSON  of a StreamingQueryListener, recentProgress or lastProgress;
@@ -28,6 +31,9 @@ SOURCES, alone or mixed:
                  them at level INFO, failures and ignored confs always
   event logs     of Spark: one log, or a directory of many; compressed or not,
                  finished or growing; with what each partition did
+  a Spark UI     http://host:4040, behind a gateway with its prefix; a history
+                 server as http://host:18080/history/APP. It tells batches and
+                 what arrives at each partition, no watermark and no rates
   pipelines      their event log on Databricks, exported as JSON
   What is compressed with gzip is unpacked. Times without a zone are UTC.
 
@@ -47,13 +53,13 @@ EXIT CODES:
 /// `statetop progress SOURCE…`.
 #[derive(Debug, Args)]
 pub(crate) struct ProgressArgs {
-    /// Files, event logs and directories of event logs; - is standard input
+    /// Files, event logs and directories of them, the address of a Spark UI; - is standard input
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Go on reading while the files grow, until Ctrl-C
     ///
     /// Files that are cut, rotated or not there yet are followed too. Standard input is always
-    /// read as it comes.
+    /// read as it comes. A Spark UI is asked every two seconds, less often when it is slow.
     #[arg(long)]
     pub(crate) follow: bool,
     /// Leave out what is older: so long ago, or a moment
@@ -61,6 +67,8 @@ pub(crate) struct ProgressArgs {
     /// Such as 30m, 2h or 3d; 2026-11-30 or 2026-11-30T16:00:00Z, without a zone in UTC.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
     /// Print in this format
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = "Output")]
     pub(crate) format: ProgressFormat,

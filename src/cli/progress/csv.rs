@@ -4,10 +4,10 @@ use std::io;
 
 use super::super::csv::or_empty;
 use super::super::text::clean;
-use crate::report::{LineKind, ProgressLine};
+use crate::report::{LineKind, ProgressLine, TellerWord};
 use crate::units::{Bytes, UnixMillis};
 
-const HEADING: [&str; 21] = [
+const HEADING: [&str; 22] = [
     "kind",
     "source",
     "source_line",
@@ -29,6 +29,7 @@ const HEADING: [&str; 21] = [
     "lag_bytes",
     "error_class",
     "text",
+    "told_by",
 ];
 
 /// Makes records; before the first one stands the heading.
@@ -49,7 +50,7 @@ impl CsvLines {
     }
 }
 
-fn fields(line: &ProgressLine) -> [String; 21] {
+fn fields(line: &ProgressLine) -> [String; 22] {
     let text = |text: &Option<String>| clean(text.as_deref().unwrap_or_default()).into_owned();
     let time = |moment: Option<UnixMillis>| or_empty(moment.and_then(UnixMillis::iso));
     let memory: Option<Vec<Bytes>> = line.operators.iter().map(|one| one.memory_bytes).collect();
@@ -81,7 +82,16 @@ fn fields(line: &ProgressLine) -> [String; 21] {
         lag(|lag| lag.bytes),
         text(&line.error_class),
         text(&line.text),
+        or_empty(line.told_by.map(teller)),
     ]
+}
+
+/// Who tells, as JSON names it.
+fn teller(teller: TellerWord) -> &'static str {
+    match teller {
+        TellerWord::Query => "query",
+        TellerWord::Plan => "plan",
+    }
 }
 
 /// The kind as JSON names it.

@@ -24,7 +24,7 @@ use crate::telemetry::Event;
 use crate::telemetry::follow::Until;
 use crate::telemetry::seams::Seams;
 use crate::telemetry::source::Source;
-use crate::telemetry::stream;
+use crate::telemetry::stream::{self, Means, Span};
 use crate::units::UnixMillis;
 
 /// How soon Ctrl-C is noticed while no event comes.
@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ProgressArgs, around: &mut Surroundings<'_>) -> Result<
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let since = args.since.map(|since| since.moment(around.now));
-    let events = stream::events(sources, until, since, (around.input)(), &cancel)?;
+    let means = Means { stdin: (around.input)(), credentials: args.token.credentials() };
+    let events = stream::events(sources, Span { until, since }, means, &cancel);
     let look = around.look(args.color);
     let format = match args.format {
         ProgressFormat::Table => Format::Table(TableLines::new(look, args.sources.len() > 1)),

@@ -14,7 +14,7 @@ use super::super::number::duration;
 use super::super::page::flow;
 use super::super::text::{clean, width, wrap};
 use crate::figures::{count, span, whole};
-use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord};
+use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord, TellerWord};
 use crate::units::UnixMillis;
 
 /// The columns and their cells.
@@ -33,6 +33,9 @@ const GAP: usize = 2;
 const INDENT: usize = 10;
 /// Letters of a run id that tell it from others at a glance.
 const SHORT_ID: usize = 8;
+/// What a Spark UI leaves open.
+const BY_THE_PLAN: &str = "told by the Spark UI: times are those of the plan's run; rates, \
+                           watermark and what went before and after the run are not known";
 /// Letters of an exception; the rest is in the JSON.
 const GIST: usize = 400;
 
@@ -81,15 +84,17 @@ impl TableLines {
             self.day = Some(day);
         }
         let time = line.timestamp.and_then(time_of_day).unwrap_or_default();
-        match sentence(line) {
-            Some((role, sentence)) => self.sentence(&time, role, &sentence, &mut lines),
-            None => {
-                if !std::mem::replace(&mut self.titled, true) {
-                    let titles = COLUMNS.map(|(title, _)| title.to_owned());
-                    lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+        if let Some((role, sentence)) = sentence(line) {
+            self.sentence(&time, role, &sentence, &mut lines);
+        } else {
+            if !std::mem::replace(&mut self.titled, true) {
+                let titles = COLUMNS.map(|(title, _)| title.to_owned());
+                lines.push(self.look.paint(Role::Muted, &self.row(&titles)));
+                if line.told_by == Some(TellerWord::Plan) {
+                    self.sentence("", Role::Muted, BY_THE_PLAN, &mut lines);
                 }
-                lines.push(self.row(&cells(line, time)));
             }
+            lines.push(self.row(&cells(line, time)));
         }
         lines.iter().flat_map(|line| [self.look.charset.encode(line), "\n".into()]).collect()
     }
@@ -171,10 +176,19 @@ fn cells(line: &ProgressLine, time: String) -> [String; COLUMNS.len()] {
         line.batch_id.map_or_else(dash, |batch| batch.to_string()),
         line.rows_in.map_or_else(dash, count),
         state_rows(line),
-        line.batch_duration_ms.map_or_else(dash, span),
+        batch_time(line).unwrap_or_else(dash),
         line.processed_rate.map_or_else(dash, rate),
         watermark_lag(line),
     ]
+}
+
+/// How long a microbatch took; of one that only its plan tells of, how long that ran.
+fn batch_time(line: &ProgressLine) -> Option<String> {
+    if let Some(whole) = line.batch_duration_ms {
+        return Some(span(whole));
+    }
+    let run = line.duration_ms.values().find_map(serde_json::Value::as_u64)?;
+    (line.told_by == Some(TellerWord::Plan)).then(|| format!("run {}", span(run)))
 }
 
 fn state_rows(line: &ProgressLine) -> String {
@@ -278,16 +292,20 @@ fn repartition_sentence(line: &ProgressLine, repartition: &RepartitionLine) -> (
     }
 }
 
-/// The line of an exception that says most: with its class, else the innermost cause, else the
-/// first.
+/// The line of an exception that says most: of a Python function its error, else the one with the
+/// class, else the innermost cause, else the first.
 fn gist(exception: &str, class: Option<&str>) -> String {
+    let python = python_error(exception).map(|error| match class {
+        Some(class) => format!("[{class}] {error}"),
+        None => error.to_owned(),
+    });
     let bracketed = class.and_then(|class| {
         let at = exception.rfind(&format!("[{class}]"))?;
         exception.get(at..)?.lines().next().map(str::to_owned)
     });
     let cause = || exception.lines().rev().find_map(|line| line.strip_prefix("Caused by: "));
     let first = || exception.lines().next().unwrap_or_default();
-    let line = bracketed.unwrap_or_else(|| {
+    let line = python.or(bracketed).unwrap_or_else(|| {
         let line = cause().unwrap_or_else(first);
         class.map_or_else(|| line.to_owned(), |class| format!("[{class}] {line}"))
     });
@@ -295,6 +313,12 @@ fn gist(exception: &str, class: Option<&str>) -> String {
         Some((at, _)) => format!("{} ...", line.get(..at).unwrap_or_default()),
         None => line,
     }
+}
+
+/// The error below Python's traceback: its first line that is not indented.
+fn python_error(exception: &str) -> Option<&str> {
+    let (_, traceback) = exception.rsplit_once("Traceback (most recent call last):\n")?;
+    traceback.lines().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -314,5 +338,8 @@ mod tests {
         assert_eq!(gist(exception, None), "x.G: deep");
         assert_eq!(gist("x.E: no", Some("OUTER_CLASS")), "[OUTER_CLASS] x.E: no");
         assert_eq!(gist(&"x".repeat(1000), None).len(), GIST + 4);
+        let python = "x.E: [A_B] An error. Message: Traceback (most recent call last):\n  File\n    \
+                      raise\nValueError: locked\n SQLSTATE: 39000\n\tat a.B";
+        assert_eq!(gist(python, Some("A_B")), "[A_B] ValueError: locked");
     }
 }

@@ -6,8 +6,8 @@ use super::super::args::ScanArgs;
 use super::super::console;
 use super::super::exit::{CliError, Exit};
 use super::super::surroundings::{Stream, Surroundings};
-use crate::console::ConsoleExit;
 use crate::console::scan::{self, Find};
+use crate::console::{ConsoleExit, Watched};
 use crate::reader::{ReadError, ScanNews, ScanRequest};
 use crate::report::ScanReport;
 use crate::task::Cancel;
@@ -40,7 +40,13 @@ pub(super) fn run(
     }
     let options = console::options(&args.screen, args.output);
     let finder = Arc::new(Folders(request));
-    match scan::run(finder, around.open, &options)? {
+    let open = |path: &str| -> Result<Watched, ReadError> {
+        let checkpoint = (around.open)(path)?;
+        let known = around.config.queries.iter().filter(|query| query.checkpoint == path);
+        let queries = known.flat_map(|query| console::configured(query, around)).collect();
+        Ok(Watched { checkpoint, queries })
+    };
+    match scan::run(finder, &open, &options)? {
         ConsoleExit::Quit | ConsoleExit::Back => Ok(Exit::Fine),
         ConsoleExit::Signal(number) => Ok(Exit::Signal(number)),
     }

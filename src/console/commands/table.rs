@@ -21,7 +21,7 @@ const fn command(
 /// Every command. The first that fits a key wins.
 pub const COMMANDS: &[Command] = {
     use Action as A;
-    use Context::{Anywhere, On, Overlay, Screens};
+    use Context::{Anywhere, Chooser, On, Overlay, Screens};
     use Key::Char as C;
     &[
         command(Anywhere, A::Help, "?", &[C('?')], "show or hide these keys", 90),
@@ -30,7 +30,7 @@ pub const COMMANDS: &[Command] = {
             A::Back,
             "Esc",
             &[Key::Esc],
-            "close, stop reading or counting, clear the filter, or go back",
+            "close, stop reading, clear the filter, follow the newest batch again, or go back",
             0,
         ),
         command(
@@ -71,6 +71,38 @@ pub const COMMANDS: &[Command] = {
             "4",
             &[C('4')],
             "what-if: what would another partition count do?",
+            0,
+        ),
+        command(
+            Screens,
+            A::Screen(5),
+            "5",
+            &[C('5')],
+            "batches: what does the running query do?",
+            0,
+        ),
+        command(
+            Screens,
+            A::Earlier,
+            "[",
+            &[C('[')],
+            "the batch before; all screens show it, as far as its state is retained",
+            78,
+        ),
+        command(
+            Screens,
+            A::Later,
+            "]",
+            &[C(']')],
+            "the next batch; after the last one the newest is followed again",
+            77,
+        ),
+        command(
+            Screens,
+            A::Sources,
+            "e",
+            &[C('e')],
+            "how the sources of the running query's events are doing",
             0,
         ),
         command(
@@ -163,18 +195,18 @@ pub const COMMANDS: &[Command] = {
             "right in the heatmap",
             0,
         ),
-        command(On(Screen::Partitions), A::NextStore, "o ]", &[C('o'), C(']')], "next store", 45),
-        command(
-            On(Screen::Partitions),
-            A::PreviousStore,
-            "O [",
-            &[C('O'), C('[')],
-            "store before",
-            0,
-        ),
+        command(On(Screen::Partitions), A::NextStore, "o", &[C('o')], "next store", 45),
+        command(On(Screen::Partitions), A::PreviousStore, "O", &[C('O')], "store before", 0),
         command(On(Screen::Partitions), A::Sort, "s", &[C('s')], "sort by the next column", 68),
         command(On(Screen::Partitions), A::Reverse, "S", &[C('S')], "sort the other way round", 0),
-        command(On(Screen::Partitions), A::Metric, "m", &[C('m')], "compare rows or bytes", 67),
+        command(
+            On(Screen::Partitions),
+            A::Metric,
+            "m",
+            &[C('m')],
+            "choose what is compared: rows, bytes, rows arriving, task time and more",
+            67,
+        ),
         command(
             On(Screen::Partitions),
             A::Scale,
@@ -219,12 +251,12 @@ pub const COMMANDS: &[Command] = {
         command(
             On(Screen::Keys),
             A::NextStore,
-            "o ]",
-            &[C('o'), C(']')],
+            "o",
+            &[C('o')],
             "only the next store; after the last one all of them",
             45,
         ),
-        command(On(Screen::Keys), A::PreviousStore, "O [", &[C('O'), C('[')], "store before", 0),
+        command(On(Screen::Keys), A::PreviousStore, "O", &[C('O')], "store before", 0),
         command(
             On(Screen::Keys),
             A::Whole,
@@ -294,17 +326,36 @@ pub const COMMANDS: &[Command] = {
             "say how many nodes there are: what each one gets",
             58,
         ),
-        command(On(Screen::WhatIf), A::NextStore, "o ]", &[C('o'), C(']')], "next operator", 40),
+        command(On(Screen::WhatIf), A::NextStore, "o", &[C('o')], "next operator", 40),
+        command(On(Screen::WhatIf), A::PreviousStore, "O", &[C('O')], "operator before", 0),
+        command(On(Screen::WhatIf), A::Reveal, "m", &[C('m')], MASK, 33),
         command(
-            On(Screen::WhatIf),
-            A::PreviousStore,
-            "O [",
-            &[C('O'), C('[')],
-            "operator before",
+            On(Screen::Batches),
+            A::Open,
+            "Enter",
+            &[Key::Enter],
+            "all that is known of the batch",
+            80,
+        ),
+        command(
+            On(Screen::Batches),
+            A::Left,
+            "Left h",
+            &[Key::Left, C('h')],
+            "the batch before",
             0,
         ),
-        command(On(Screen::WhatIf), A::Reveal, "m", &[C('m')], MASK, 33),
+        command(
+            On(Screen::Batches),
+            A::Right,
+            "Right l",
+            &[Key::Right, C('l')],
+            "the next batch",
+            0,
+        ),
         command(Overlay, A::Open, "Enter", &[Key::Enter], "close", 80),
         command(Overlay, A::Reveal, "m", &[C('m')], MASK, 70),
+        command(Chooser, A::Open, "Enter", &[Key::Enter], "keep what is chosen", 80),
+        command(Chooser, A::Metric, "m", &[C('m')], "the next that can be compared", 70),
     ]
 };

@@ -48,6 +48,16 @@ pub struct Symbols {
     pub unknown: &'static str,
     /// A bar's last cell, by eighths filled; the last is a full cell.
     pub eighths: [&'static str; 8],
+    /// A standing bar's top cell, by eighths filled from below.
+    pub rising: [&'static str; 8],
+    /// Eight heights of a line that is one cell high.
+    pub levels: [&'static str; 8],
+    /// The phases of a batch, in the order of `Phase::ALL`.
+    pub phases: [&'static str; 6],
+    /// Where a run of a query begins.
+    pub seam: &'static str,
+    /// A line across a chart.
+    pub dash: &'static str,
 }
 
 const UTF8: Symbols = Symbols {
@@ -66,6 +76,11 @@ const UTF8: Symbols = Symbols {
     empty: "·",
     unknown: "?",
     eighths: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
+    rising: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+    levels: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+    phases: ["█", "▓", "▒", "░", "R", "·"],
+    seam: "┆",
+    dash: "╌",
 };
 
 const ASCII: Symbols = Symbols {
@@ -84,6 +99,11 @@ const ASCII: Symbols = Symbols {
     empty: "_",
     unknown: "?",
     eighths: ["-", "-", "-", "=", "=", "=", "=", "#"],
+    rising: [" ", " ", " ", "#", "#", "#", "#", "#"],
+    levels: ["_", ".", ",", "-", "=", "+", "*", "#"],
+    phases: ["#", "=", "o", ":", "R", "~"],
+    seam: "|",
+    dash: "-",
 };
 
 impl Charset {

@@ -72,6 +72,18 @@ roles! {
     Bar = "bar",
     /// What is being typed.
     Input = "input",
+    /// A batch's own work.
+    PhaseExecute = "phase.execute",
+    /// Planning of a batch.
+    PhasePlan = "phase.plan",
+    /// Asking the sources of a query.
+    PhaseSources = "phase.sources",
+    /// Writing the logs of a checkpoint.
+    PhaseLogs = "phase.logs",
+    /// A control batch within a trigger.
+    PhaseControl = "phase.control",
+    /// What no phase of a batch accounts for.
+    PhaseOther = "phase.other",
     /// A partition without rows.
     HeatEmpty = "heat.empty",
     /// A partition whose value is not known.

@@ -19,8 +19,8 @@ mod view;
 
 use std::sync::Arc;
 
-use super::{ConsoleError, ConsoleExit, ConsoleOptions};
-use crate::reader::{Observe, ReadError, ScanNews};
+use super::{ConsoleError, ConsoleExit, ConsoleOptions, Watched};
+use crate::reader::{ReadError, ScanNews};
 use crate::report::{ScanReport, ScannedCheckpoint, Unreadable};
 use crate::task::Cancel;
 
@@ -47,8 +47,8 @@ pub trait Find: Send + Sync {
     ) -> Result<ScanReport, ReadError>;
 }
 
-/// Opens a checkpoint of the list by its address.
-pub type OpenListed<'a> = dyn Fn(&str) -> Result<Arc<dyn Observe>, ReadError> + 'a;
+/// Opens a checkpoint of the list by its address, with its running query where one is known.
+pub type OpenListed<'a> = dyn Fn(&str) -> Result<Watched, ReadError> + 'a;
 
 /// Something that happened to the list.
 #[derive(Debug, Clone)]

@@ -50,15 +50,15 @@ pub(super) fn run(
         match attend(&mut stage, &mut model, &news, &mut scanner)? {
             Left::Exit(exit) => break exit,
             Left::Open(path) => {
-                let source = match open(&path) {
-                    Ok(source) => source,
+                let watched = match open(&path) {
+                    Ok(watched) => watched,
                     Err(error) => {
                         update(&mut model, Msg::NotOpened(error.to_string()));
                         continue;
                     }
                 };
                 let options = ConsoleOptions { above: Above::List, ..options.clone() };
-                match play(&mut stage, source, options)? {
+                match play(&mut stage, watched, options)? {
                     ConsoleExit::Back => model.dirty = true,
                     exit @ (ConsoleExit::Quit | ConsoleExit::Signal(_)) => break exit,
                 }

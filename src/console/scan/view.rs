@@ -65,7 +65,7 @@ pub fn draw(model: &Model, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.answer, &answer(model));
     body(&mut canvas, model, chrome);
     if let Some((content, scroll)) = laid_over(model, symbols) {
-        window(&mut canvas, model.size, scroll, &content);
+        window(&mut canvas, overlay::area(model.size), scroll, &content);
     }
     canvas.row(chrome.bar, &bar(model, columns));
 }
@@ -207,7 +207,7 @@ fn answer(model: &Model) -> Row {
 fn partial(model: &Model) -> Option<String> {
     let earlier = model.earlier.filter(|_| !model.is_scanning());
     let earlier = earlier
-        .map_or_else(String::new, |began| format!("; other lines are of {}", format::clock(began)));
+        .map_or_else(String::new, |began| format!("; others are of {}", format::clock(began)));
     match &model.run {
         Run::Failed(why) if !model.checkpoints.is_empty() => {
             let why = why.lines().next().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The partitions screen's own state: what is selected, compared, sorted and filtered.
 
+use super::super::compared::Compared;
 use super::super::data::{StoreData, StoreKey};
 use super::super::filter::PartitionFilter;
 use super::super::heat::{Metric, Scale};
@@ -30,6 +31,8 @@ pub enum SortBy {
     Changelogs,
     /// Version of the snapshot.
     Snapshot,
+    /// What is compared, where it has a column of its own.
+    Compared,
     /// Partition id.
     Partition,
 }
@@ -37,14 +40,24 @@ pub enum SortBy {
 impl SortBy {
     /// The next one in the order of the keys.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub fn next(self, metric: Metric) -> Self {
         match self {
+            Self::Partition if !matches!(metric, Metric::Rows | Metric::Bytes) => Self::Compared,
             Self::Rows => Self::Change,
             Self::Change => Self::Bytes,
             Self::Bytes => Self::Changelogs,
             Self::Changelogs => Self::Snapshot,
             Self::Snapshot => Self::Partition,
-            Self::Partition => Self::Rows,
+            Self::Partition | Self::Compared => Self::Rows,
+        }
+    }
+
+    /// The column of what is compared.
+    pub fn of(metric: Metric) -> Self {
+        match metric {
+            Metric::Rows => Self::Rows,
+            Metric::Bytes => Self::Bytes,
+            _ => Self::Compared,
         }
     }
 
@@ -97,21 +110,21 @@ impl PartitionsState {
     }
 }
 
-/// The partition with the greatest value, the lowest id among equals.
-pub fn hottest(store: &StoreData, metric: Metric) -> Option<PartitionId> {
-    let parts = store.partitions().iter();
-    parts.rev().max_by_key(|part| metric.of(part)).map(|part| part.partition)
-}
-
-pub(super) fn order(store: &StoreData, view: &PartitionsState) -> Vec<PartitionId> {
+pub(super) fn order(
+    store: &StoreData,
+    compared: &Compared,
+    view: &PartitionsState,
+) -> Vec<PartitionId> {
     let filter = view.parsed_filter();
     let mut keyed: Vec<(Option<i128>, PartitionId)> = store
         .partitions()
         .iter()
-        .filter_map(|part| {
+        .enumerate()
+        .filter_map(|(place, part)| {
             let change = store.change(part.partition);
-            let admitted = filter.admits(part.partition, view.metric.of(part), change);
-            admitted.then(|| (sort_key(part, change, view.sort), part.partition))
+            let value = compared.at(place);
+            let admitted = filter.admits(part.partition, value, change);
+            admitted.then(|| (sort_key(part, change, value, view.sort), part.partition))
         })
         .collect();
     keyed.sort_unstable_by(|a, b| match view.direction {
@@ -121,13 +134,19 @@ pub(super) fn order(store: &StoreData, view: &PartitionsState) -> Vec<PartitionI
     keyed.into_iter().map(|(_, id)| id).collect()
 }
 
-fn sort_key(part: &PartitionReport, change: Option<i64>, by: SortBy) -> Option<i128> {
+fn sort_key(
+    part: &PartitionReport,
+    change: Option<i64>,
+    value: Option<u64>,
+    by: SortBy,
+) -> Option<i128> {
     match by {
         SortBy::Rows => part.rows.map(i128::from),
         SortBy::Change => change.map(i128::from),
         SortBy::Bytes => Some(i128::from(part.bytes.0)),
         SortBy::Changelogs => Some(i128::from(part.changelogs)),
         SortBy::Snapshot => part.snapshot_version.map(|version| i128::from(version.0)),
+        SortBy::Compared => value.map(i128::from),
         SortBy::Partition => Some(i128::from(part.partition.0)),
     }
 }

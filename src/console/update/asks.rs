@@ -56,7 +56,7 @@ fn missing(state: &State) -> Option<Question> {
     }
     let again = state.asking.again();
     match state.screen {
-        Screen::Overview | Screen::Partitions => None,
+        Screen::Overview | Screen::Partitions | Screen::Batches => None,
         Screen::Keys => {
             let keys = &state.hot_keys;
             let known = keys.report().is_some() || keys.trouble().is_some();
@@ -75,11 +75,11 @@ fn missing(state: &State) -> Option<Question> {
     }
 }
 
-/// The question about the batch that is looked at: the one asked for on the command line, the
-/// one that is held still, else the last committed when it is read.
+/// The question about the batch that is looked at: the one that is held still, the one that was
+/// chosen or asked for on the command line, else the last committed when it is read.
 fn at_batch(question: Question, state: &State) -> Question {
     let held = state.hold.as_ref().and_then(|hold| hold.data.as_ref()?.batch());
-    let batch = state.settings.batch.or(held);
+    let batch = held.or(state.reading.pinned());
     match question {
         Question::Keys(mut keys) => {
             keys.batch = batch;
@@ -201,6 +201,13 @@ fn failed(state: &mut State, question: Question, why: String) {
         Question::Plan(asked) => state.what_if.trouble = Some((asked, why)),
         Question::History(asked) => state.rows.history = Some((asked, Err(why))),
     }
+}
+
+/// Another batch is looked at: what is known is of the one before.
+pub(super) fn another_batch(state: &mut State) {
+    (state.hot_keys.answer, state.hot_keys.trouble) = (None, None);
+    (state.rows.answer, state.rows.trouble) = (None, None);
+    (state.what_if.answer, state.what_if.trouble) = (None, None);
 }
 
 /// Everything that was read is read again. What is shown stays until then.

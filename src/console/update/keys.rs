@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::super::commands::{self, Action, Availability};
+use super::super::compared::Compared;
 use super::super::data::StoreData;
 use super::super::effect::Effect;
 use super::super::filter::{PARTITION_FILTERS, PartitionFilter};
@@ -13,7 +14,7 @@ use super::super::overlay;
 use super::super::reading::Counting;
 use super::super::state::{Direction, Focus, Hold, Item, Overlay, Screen, SortBy, State, Subject};
 use super::super::{Above, ConsoleExit};
-use super::{asks, choose_store, prompt, pump, screens, shown_data_changed};
+use super::{asks, choose_store, past, prompt, pump, screens, shown_data_changed};
 use crate::report::Reveal;
 use crate::units::PartitionId;
 
@@ -109,6 +110,11 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
             }
         }
         Action::Rows => screens::rows_of_partition(state),
+        Action::Earlier => past::step(state, -1),
+        Action::Later => past::step(state, 1),
+        Action::Sources => {
+            state.overlay = Some(Overlay { subject: Subject::Sources, scroll: 0 });
+        }
         Action::Filter => state.typing = true,
         Action::Pause => toggle_pause(state),
         Action::Open => open(state),
@@ -118,13 +124,16 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
 }
 
 fn move_or_change(state: &mut State, action: Action) {
-    match (&state.overlay, state.screen) {
+    let window = state.overlay.as_ref().map(|overlay| &overlay.subject);
+    match (window, state.screen) {
+        (Some(Subject::Metrics), _) => step_metric(state, action),
         (Some(_), _) => scroll(state, action),
         (None, Screen::Overview) => move_in_overview(state, action),
         (None, Screen::Partitions) => on_partitions(state, action),
         (None, Screen::Keys) => screens::on_keys(state, action),
         (None, Screen::Rows) => screens::on_rows(state, action),
         (None, Screen::WhatIf) => screens::on_what_if(state, action),
+        (None, Screen::Batches) => past::on_batches(state, action),
     }
 }
 
@@ -157,6 +166,7 @@ fn back(state: &mut State) -> Vec<Effect> {
     if let Some(filter) = state.filter_mut().filter(|filter| !filter.is_empty()) {
         filter.clear();
         state.refresh_order();
+    } else if past::to_newest(state) {
     } else if !screens::leave(state) {
         if state.settings.above == Above::List {
             return vec![Effect::Exit(ConsoleExit::Back)];
@@ -194,7 +204,8 @@ fn toggle_help(state: &mut State) {
 fn toggle_pause(state: &mut State) {
     if state.hold.take().is_none() {
         let data = state.newest.as_ref().map(Arc::clone);
-        state.hold = Some(Hold { data, at: state.now, newer: 0 });
+        let timeline = state.timeline.as_ref().map(Arc::clone);
+        state.hold = Some(Hold { data, timeline, at: state.now, newer: 0 });
     }
     shown_data_changed(state);
 }
@@ -218,6 +229,9 @@ fn open(state: &mut State) {
         Screen::Keys => screens::on_keys(state, Action::Open),
         Screen::Rows => screens::on_rows(state, Action::Open),
         Screen::WhatIf => screens::on_what_if(state, Action::Open),
+        Screen::Batches => {
+            state.overlay = Some(Overlay { subject: Subject::Batch, scroll: 0 });
+        }
     }
 }
 
@@ -274,10 +288,10 @@ fn on_partitions(state: &mut State, action: Action) {
                 Focus::Table => Focus::Map,
             };
         }
-        Action::Metric => change_metric(state),
+        Action::Metric => open_metrics(state),
         Action::Scale => view.scale = view.scale.other(),
         Action::Sort => {
-            view.sort = view.sort.next();
+            view.sort = view.sort.next(view.metric);
             view.direction = view.sort.usual();
             state.refresh_order();
         }
@@ -295,15 +309,42 @@ fn on_partitions(state: &mut State, action: Action) {
     }
 }
 
-/// The table follows, where it was sorted by what was compared until now.
-fn change_metric(state: &mut State) {
-    let view = &mut state.partitions;
-    view.metric = view.metric.other();
-    view.sort = match (view.metric, view.sort) {
-        (Metric::Bytes, SortBy::Rows) => SortBy::Bytes,
-        (Metric::Rows, SortBy::Bytes) => SortBy::Rows,
-        (_, sort) => sort,
+/// The chooser opens on the next metric that can be used, and takes it.
+fn open_metrics(state: &mut State) {
+    state.overlay = Some(Overlay { subject: Subject::Metrics, scroll: 0 });
+    step_metric(state, Action::Metric);
+}
+
+/// Up and down in the chooser: past those that cannot be used now.
+fn step_metric(state: &mut State, action: Action) {
+    let all = Metric::ALL;
+    let ready = |metric: &Metric| state.metric_availability(*metric) == Availability::Ready;
+    let at = all.iter().position(|metric| *metric == state.partitions.metric).unwrap_or(0);
+    let (before, from) = all.split_at(at);
+    let after = from.get(1..).unwrap_or_default();
+    let to = match action {
+        Action::Up => before.iter().rev().find(|metric| ready(metric)),
+        Action::Down => after.iter().find(|metric| ready(metric)),
+        Action::First | Action::PageUp => all.iter().find(|metric| ready(metric)),
+        Action::Last | Action::PageDown => all.iter().rev().find(|metric| ready(metric)),
+        // The key that opened it goes round.
+        _ => after.iter().chain(before).find(|metric| ready(metric)),
     };
+    if let Some(metric) = to.copied() {
+        change_metric(state, metric);
+    }
+}
+
+/// The table follows, where it was sorted by what was compared until now. Whoever compares by
+/// something else looks for the partition that has most of it.
+fn change_metric(state: &mut State, metric: Metric) {
+    let view = &mut state.partitions;
+    if view.sort == SortBy::of(view.metric) || view.sort == SortBy::Compared {
+        view.sort = SortBy::of(metric);
+        view.direction = view.sort.usual();
+    }
+    view.metric = metric;
+    view.selected = None;
     state.refresh_order();
 }
 
@@ -356,7 +397,7 @@ fn move_in_map(state: &mut State, action: Action) {
         _ => stepped(at, grid.cells(), grid.columns * 4, action),
     };
     if to != at
-        && let Some(id) = shown_by(store, &grid, to, state.partitions.metric)
+        && let Some(id) = shown_by(store, &state.compared(store), &grid, to)
     {
         state.partitions.selected = Some(id);
     }
@@ -365,11 +406,10 @@ fn move_in_map(state: &mut State, action: Action) {
 /// The partition that a cell shows: the one with the greatest value of its group.
 pub(super) fn shown_by(
     store: &StoreData,
+    compared: &Compared,
     grid: &Grid,
     cell: usize,
-    metric: Metric,
 ) -> Option<PartitionId> {
-    let group = store.partitions().get(grid.group_of(cell))?;
-    let hottest = group.iter().rev().max_by_key(|part| metric.of(part))?;
-    Some(hottest.partition)
+    let hottest = grid.group_of(cell).rev().max_by_key(|place| compared.at(*place))?;
+    store.partitions().get(hottest).map(|part| part.partition)
 }

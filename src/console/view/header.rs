@@ -48,7 +48,7 @@ fn left(state: &State, symbols: &Symbols, room: usize) -> Row {
 fn place(state: &State) -> Option<(OperatorId, Vec<String>)> {
     let partition = |id: &PartitionId| format!("partition {id}");
     match state.screen {
-        Screen::Overview => None,
+        Screen::Overview | Screen::Batches => None,
         Screen::Partitions => {
             let key = &state.store()?.key;
             Some((key.operator, vec![key.store.clone()]))
@@ -74,6 +74,7 @@ fn right(state: &State, columns: usize) -> Row {
     let (word, role) = match state.freshness() {
         Freshness::Loading => ("LOADING", Role::Paused),
         Freshness::Failed(_) => ("NO DATA", Role::Stale),
+        Freshness::Live if state.chosen.is_some() => ("PAST", Role::Paused),
         Freshness::Live => ("LIVE", Role::Live),
         Freshness::Paused => ("PAUSED", Role::Paused),
         Freshness::Stale(_) => ("STALE", Role::Stale),
@@ -94,6 +95,11 @@ fn right(state: &State, columns: usize) -> Row {
 
 /// `batch 1841 committed 4 s ago`, and how far behind the newest that is.
 fn batch(state: &State, columns: usize) -> Row {
+    if state.screen == Screen::Batches
+        && let Some(row) = told(state, columns)
+    {
+        return row;
+    }
     let Some(data) = state.data() else { return Row::new() };
     let inspect = data.inspect();
     let Some(batch) = inspect.batch else {
@@ -121,4 +127,20 @@ fn batch(state: &State, columns: usize) -> Row {
         row.push(format!("{verb} {age:>4} ago"), Role::Muted);
     }
     row
+}
+
+/// `batch 1801 of 1841 told 4 s ago`: of the running query.
+fn told(state: &State, columns: usize) -> Option<Row> {
+    let query = state.query()?;
+    let (place, newest) = (state.place()?, query.newest()?);
+    let label = if columns < WORDS { "" } else { "batch " };
+    let mut row = Row::of(label, Role::Muted).with(place.batch.to_string(), Role::Strong);
+    if place != newest {
+        row.push(format!(" of {}", newest.batch), Role::Warning);
+    }
+    if let Some(heard) = query.current().and_then(crate::telemetry::timeline::Run::heard) {
+        let age = format::age(heard.until(state.shown_now()));
+        row.push(format!(", told {age:>4} ago"), Role::Muted);
+    }
+    Some(row)
 }

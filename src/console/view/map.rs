@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::super::compared::{Compared, Span};
 use super::super::data::StoreData;
 use super::super::filter::PartitionFilter;
 use super::super::format;
@@ -36,13 +37,14 @@ pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     state: &State,
     store: &StoreData,
+    compared: &Compared,
     scale: &HeatScale,
     plan: &PartitionsPlan,
 ) {
     let view = &state.partitions;
     let symbols = canvas.symbols();
     let focused = view.focus == Focus::Map;
-    let title = title(view, &plan.grid, focused);
+    let title = title(view, compared, &plan.grid, focused);
     match plan.room {
         Room::Ample => {
             let role = if focused { Role::BorderFocus } else { Role::Border };
@@ -64,29 +66,31 @@ pub(super) fn draw(
     let filter = view.parsed_filter();
     for cell in 0..plan.grid.cells() {
         let Some(place) = plan.grid.place(cell, plan.cells) else { continue };
-        draw_cell(canvas, store, scale, view, &filter, marked, &plan.grid, cell, place);
+        let seen = Seen { store, compared, scale, view, filter: &filter, marked };
+        draw_cell(canvas, &seen, &plan.grid, cell, place);
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a cell's look has that many causes")]
-fn draw_cell(
-    canvas: &mut Canvas<'_>,
-    store: &StoreData,
-    scale: &HeatScale,
-    view: &PartitionsState,
-    filter: &PartitionFilter,
+/// What a cell's look comes from.
+struct Seen<'a> {
+    store: &'a StoreData,
+    compared: &'a Compared,
+    scale: &'a HeatScale,
+    view: &'a PartitionsState,
+    filter: &'a PartitionFilter,
     marked: Marked,
-    grid: &Grid,
-    cell: usize,
-    place: Rect,
-) {
-    let group = store.partitions().get(grid.group_of(cell)).unwrap_or_default();
-    let heat = group.iter().map(|part| scale.heat(view.metric.of(part))).max();
+}
+
+fn draw_cell(canvas: &mut Canvas<'_>, seen: &Seen<'_>, grid: &Grid, cell: usize, place: Rect) {
+    let Seen { store, compared, scale, view, filter, marked } = *seen;
+    let places = grid.group_of(cell);
+    let group = store.partitions().get(places.clone()).unwrap_or_default();
+    let heat = places.clone().map(|place| scale.heat(compared.at(place))).max();
     let (symbol, role) = heat_cell(heat.unwrap_or(Heat::Unknown), canvas.symbols());
     let selected = view.selected.is_some_and(|id| grid.cell_of(id) == cell);
     let admitted = *filter == PartitionFilter::All
-        || group.iter().any(|part| {
-            filter.admits(part.partition, view.metric.of(part), store.change(part.partition))
+        || places.zip(group).any(|(place, part)| {
+            filter.admits(part.partition, compared.at(place), store.change(part.partition))
         });
     let role = if admitted || selected { role } else { Role::Dimmed };
     canvas.cells(place, symbol, role);
@@ -126,14 +130,25 @@ impl Marked {
     }
 }
 
-fn title(view: &PartitionsState, grid: &Grid, focused: bool) -> Row {
+/// `10 batches to 1841`.
+pub(super) fn span_words(span: Span) -> String {
+    match span.batches {
+        1 => format!("batch {}", span.to),
+        number => format!("{} batches to {}", format::count(number as u64), span.to),
+    }
+}
+
+fn title(view: &PartitionsState, compared: &Compared, grid: &Grid, focused: bool) -> Row {
     let role = if focused { Role::Strong } else { Role::Text };
     let partitions = format::plural(grid.partitions as u64, "partition", "partitions");
     if grid.group == 1 {
-        return Row::of(
-            format!("{partitions} by {}, {}", view.metric.word(), view.scale.word()),
-            role,
-        );
+        let (metric, scale) = (view.metric.word(), view.scale.word());
+        let words = match compared.span {
+            // Of when they are matters more than how the scale is cut.
+            Some(span) => format!("{metric}, {}", span_words(span)),
+            None => format!("{partitions} by {metric}, {scale}"),
+        };
+        return Row::of(words, role);
     }
     let words = format!(", cell = hottest of {}, by {}", grid.group, view.metric.word());
     Row::of(partitions, role).with(words, Role::Info)
@@ -141,10 +156,7 @@ fn title(view: &PartitionsState, grid: &Grid, focused: bool) -> Row {
 
 /// The values that the four marks stand for.
 pub(super) fn legend(scale: &HeatScale, metric: Metric, symbols: &Symbols) -> Row {
-    let value = |value: u64| match metric {
-        Metric::Rows => format::compact(value),
-        Metric::Bytes => format::bytes(crate::units::Bytes(value)),
-    };
+    let value = |value: u64| metric.short(value);
     let mut row = Row::new();
     for (steps, symbol) in CLASSES.into_iter().zip(symbols.heat) {
         let text = match steps.start {

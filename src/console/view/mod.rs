@@ -6,6 +6,7 @@
 //!  answer     Partition 37 holds 5.7 % of the rows: 11.4 × the mean.
 //!  overview   or  partitions (map, side, table, detail)
 //!             or  hot_keys, rows, what_if (with curve): each asks for what it shows (asked)
+//!             or  batches: what the running query told (and running, on the overview)
 //!  bar        keys, a notice, the filter or another line (prompt) being typed
 //! ```
 //!
@@ -15,6 +16,7 @@
 mod answer;
 mod asked;
 mod bar;
+mod batches;
 pub(super) mod columns;
 mod curve;
 mod header;
@@ -24,6 +26,7 @@ mod overview;
 mod partitions;
 mod prompt;
 mod rows;
+mod running;
 mod side;
 mod stores;
 mod table;
@@ -45,7 +48,9 @@ use super::text::{Row, wrap};
 use crate::diagnosis::{Finding, Severity};
 use crate::units::BatchId;
 
+pub(super) use batches::batch_at;
 pub(super) use rows::{full as full_row, whereabouts};
+pub(super) use running::condition;
 pub(super) use tabs::tab_at;
 
 /// Draws the whole screen.
@@ -62,17 +67,24 @@ pub fn draw(state: &State, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.answer, &answer::row(state, symbols));
     body(&mut canvas, state, chrome);
     if let Some(content) = overlay::content(state, symbols) {
-        let scroll = state.overlay.as_ref().map_or(0, |overlay| overlay.scroll);
-        window(&mut canvas, state.size, scroll, &content);
+        let (area, scroll) = match &state.overlay {
+            Some(overlay) => (overlay::area_of(&overlay.subject, state.size), overlay.scroll),
+            None => (overlay::area(state.size), 0),
+        };
+        window(&mut canvas, area, scroll, &content);
     }
     prompt::draw_error(&mut canvas, state, chrome);
     canvas.row(chrome.bar, &bar::row(state, symbols, columns));
 }
 
 fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
+    // What a running query told does not hang on its checkpoint.
+    let told = state.screen == Screen::Batches;
     match state.freshness() {
-        Freshness::Loading => message(canvas, chrome.body, &["Reading the checkpoint's logs."]),
-        Freshness::Failed(why) => {
+        Freshness::Loading if !told => {
+            message(canvas, chrome.body, &["Reading the checkpoint's logs."]);
+        }
+        Freshness::Failed(why) if !told => {
             let again = "It is tried again by itself; r tries at once, q quits.";
             message(canvas, chrome.body, &["This checkpoint cannot be read.", "", &why, "", again]);
         }
@@ -91,8 +103,9 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
                 Screen::Keys => hot_keys::draw(canvas, state),
                 Screen::Rows => rows::draw(canvas, state),
                 Screen::WhatIf => what_if::draw(canvas, state),
+                Screen::Batches => batches::draw(canvas, state),
             }
-            if matches!(freshness, Freshness::Stale(_)) {
+            if matches!(freshness, Freshness::Stale(_)) && !told {
                 canvas.lay_over(chrome.body, Role::Dimmed);
             }
         }
@@ -148,12 +161,11 @@ pub(super) fn message(canvas: &mut Canvas<'_>, area: Rect, paragraphs: &[&str]) 
 /// What is laid over a screen, in its frame.
 pub(super) fn window(
     canvas: &mut Canvas<'_>,
-    size: Size,
+    area: Rect,
     scroll: usize,
     content: &overlay::Content,
 ) {
-    let area = overlay::area(size);
-    let page = overlay::page(size);
+    let page = usize::from(area.height.saturating_sub(2));
     let scroll = scroll.min(content.rows.len().saturating_sub(page));
     canvas.clear(area);
     let below = content.rows.len().saturating_sub(scroll + page);

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!  ─────────────────────────────────────────────────
+//!  run     running, last told 4 s ago   since 08:12        (a source is attached)
+//!  load    in 812 rows/s   behind 1,204   batch took 1.2 s
 //!  batch   1842 planned 3 s ago, 1841 committed: …
 //!  count   200 since batch 12, 32 before      watermark …
 //!  query   10e204a2   RocksDB   changelog on   format 1
@@ -22,7 +24,7 @@ use super::super::overlay::severity;
 use super::super::paint::{Canvas, bar};
 use super::super::state::{Item, State, is_open};
 use super::super::text::{Row, spread, width};
-use super::stores;
+use super::{running, stores};
 use crate::diagnosis::Finding;
 use crate::reader::Depth;
 use crate::report::{HistoryEntry, InspectReport, Provider, Status};
@@ -141,7 +143,10 @@ fn also(row: &mut Row, label: &str, value: &str, role: Role) {
 
 fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: usize) -> Vec<Row> {
     let inspect = data.inspect();
-    let mut rows = vec![batches(state, inspect), count(inspect)];
+    let [run, load] = running::facts(state, fact, columns);
+    // In a low window the first two lines are all there is.
+    let lines = [run, Some(batches(state, inspect)), load, Some(count(inspect))];
+    let mut rows: Vec<Row> = lines.into_iter().flatten().collect();
     let watermark = watermark(inspect, columns);
     // One line for both where there is room.
     match rows.last_mut() {
@@ -152,7 +157,6 @@ fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: 
         _ if !watermark.is_empty() => rows.push(fact("time").joined(watermark)),
         _ => {}
     }
-    // In a low window the first two lines are all there is.
     rows.push(query(data, columns));
     let room = if height > 24 { height / 4 } else { FEW_SOURCES };
     rows.extend(sources(inspect, symbols, room));
@@ -221,7 +225,8 @@ fn batches(state: &State, inspect: &InspectReport) -> Row {
     };
     row.push(text, role);
     if let Some(pinned) = state.reading.pinned() {
-        row.push(format!("   shown: {pinned}, as asked for"), Role::Info);
+        let why = if state.chosen.is_some() { "chosen with [ and ]" } else { "as asked for" };
+        row.push(format!("   shown: {pinned}, {why}"), Role::Info);
     }
     row
 }

@@ -12,17 +12,20 @@
 
 use ratatui::layout::Rect;
 
+use super::super::compared::Compared;
 use super::super::data::StoreData;
 use super::super::format;
 use super::super::geometry::{self, PartitionsPlan, Room};
-use super::super::heat::{HeatScale, Metric};
+use super::super::heat::HeatScale;
 use super::super::look::{Role, Symbols};
 use super::super::paint::Canvas;
 use super::super::state::State;
 use super::super::text::Row;
 use super::{map, message, side, table};
 use crate::report::PartitionReport;
-use crate::units::{StateVersion, UnixMillis};
+use crate::telemetry::TaskLoad;
+use crate::telemetry::timeline::task_of;
+use crate::units::{BatchId, StateVersion, UnixMillis};
 
 /// Draws the partitions screen.
 pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
@@ -42,17 +45,14 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
         return;
     };
     let Some(plan) = geometry::partitions_plan(state.size, spread.partitions.len()) else { return };
-    let distribution = match state.partitions.metric {
-        Metric::Rows => spread.skew.rows.as_ref(),
-        Metric::Bytes => spread.skew.bytes.as_ref(),
-    };
-    let scale = HeatScale::of(distribution, state.partitions.scale);
-    map::draw(canvas, state, store, &scale, &plan);
+    let compared = state.compared(store);
+    let scale = HeatScale::of(compared.distribution.as_ref(), state.partitions.scale);
+    map::draw(canvas, state, store, &compared, &scale, &plan);
     if let Some(area) = plan.side {
-        side::draw(canvas, store, state.partitions.metric, &scale, area);
+        side::draw(canvas, store, &compared, &scale, area);
     }
-    table::draw(canvas, state, store, plan.table);
-    detail(canvas, state, store, &plan);
+    table::draw(canvas, state, store, &compared, plan.table);
+    detail(canvas, state, store, &compared, &plan);
 }
 
 fn waiting(state: &State, store: &StoreData) -> String {
@@ -65,30 +65,83 @@ fn waiting(state: &State, store: &StoreData) -> String {
     }
 }
 
-fn detail(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, plan: &PartitionsPlan) {
+fn detail(
+    canvas: &mut Canvas<'_>,
+    state: &State,
+    store: &StoreData,
+    compared: &Compared,
+    plan: &PartitionsPlan,
+) {
     let symbols = canvas.symbols();
     let Some(part) = state.selected_partition() else { return };
-    let first = first_line(state, store, part, symbols);
+    let first = first_line(store, part, compared, symbols);
     canvas.row(plan.detail, &first);
     if plan.room == Room::Ample {
         let second = Rect { y: plan.detail.y + 1, height: 1, ..plan.detail };
-        canvas.row(second, &second_line(part, state.shown_now()));
+        let tasks = state.tasks(store.key.operator, store.partitions);
+        let task = tasks.and_then(|span| {
+            let (batch, load) = *span.batches.first()?;
+            Some((batch, task_of(load, part.partition)?))
+        });
+        let line = match task {
+            Some((batch, task)) => task_line(batch, task),
+            None => second_line(part, state.shown_now()),
+        };
+        canvas.row(second, &line);
     }
 }
 
-fn first_line(state: &State, store: &StoreData, part: &PartitionReport, symbols: &Symbols) -> Row {
+fn first_line(
+    store: &StoreData,
+    part: &PartitionReport,
+    compared: &Compared,
+    symbols: &Symbols,
+) -> Row {
     let mut row = Row::of(format!(" partition {}: ", part.partition), Role::Strong);
     match part.rows {
         Some(rows) => row.push(format!("{} rows ", format::count(rows)), Role::Strong),
         None => row.push("rows ", Role::Text),
     }
     row.push(format::grade(part.rows_grade, part.changelogs), Role::Muted);
-    if let Some((share, ratio)) = table::weight(store, part.partition, &state.partitions) {
+    if compared.metric.is_of_tasks()
+        && let Some(value) = compared.of(store, part.partition)
+    {
+        let (value, word) = (compared.metric.value(value), compared.metric.word());
+        row.push(format!("; {value} {word}"), Role::Strong);
+    }
+    if let Some((share, ratio)) = table::weight(store, part.partition, compared) {
         let (share, ratio) = (format::share(share), format::ratio(ratio));
         row.push(format!(", {share}, {ratio} {} the mean", symbols.times), Role::Text);
     }
     let files = format::plural(part.files, "file", "files");
     row.with(format!("; {} in {files}", format::bytes(part.bytes)), Role::Text)
+}
+
+/// What the partition's task did in the last batch that tells.
+fn task_line(batch: BatchId, task: &TaskLoad) -> Row {
+    let mut row = Row::of(format!("   batch {batch}:"), Role::Muted);
+    let mut say = |text: Option<String>, label: &str| {
+        if let Some(text) = text {
+            row.push(format!(" {text}"), Role::Text);
+            row.push(format!(" {label};"), Role::Muted);
+        }
+    };
+    say(task.arriving.map(format::count), "rows arrived");
+    say(task.task_ms.map(format::millis), "task");
+    say(task.commit_ms.map(format::millis), "commit");
+    say(task.gc_ms.filter(|millis| *millis > 0).map(format::millis), "gc");
+    say(task.spilled.filter(|bytes| bytes.0 > 0).map(format::bytes), "spilled");
+    say(task.fetch_wait_ms.filter(|millis| *millis > 0).map(format::millis), "fetch wait");
+    if let Some(executor) = &task.executor {
+        row.push(format!(" executor {executor}"), Role::Text);
+    }
+    if let Some(host) = &task.host {
+        row.push(format!(" on {host}"), Role::Text);
+    }
+    if task.loaded == Some(true) {
+        row.push(" loaded anew", Role::Warning);
+    }
+    row
 }
 
 fn second_line(part: &PartitionReport, now: UnixMillis) -> Row {

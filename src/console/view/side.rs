@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use ratatui::layout::Rect;
 
+use super::super::compared::Compared;
 use super::super::data::StoreData;
 use super::super::format;
 use super::super::heat::{CLASSES, Heat, HeatScale, Metric};
@@ -13,7 +14,6 @@ use super::super::paint::{Canvas, bar};
 use super::super::text::Row;
 use super::map::heat_cell;
 use crate::analysis::{Distribution, Spread};
-use crate::units::Bytes;
 
 /// Lines that the statistics take.
 const STATISTICS: usize = 4;
@@ -22,39 +22,21 @@ const STATISTICS: usize = 4;
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     store: &StoreData,
-    metric: Metric,
+    compared: &Compared,
     scale: &HeatScale,
     area: Rect,
 ) {
     let symbols = canvas.symbols();
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let skew = store.spread.as_ref().map(|spread| &spread.skew);
-    let distribution = skew.and_then(|skew| match metric {
-        Metric::Rows => skew.rows.as_ref(),
-        Metric::Bytes => skew.bytes.as_ref(),
-    });
-    let mut rows = match distribution {
+    let metric = compared.metric;
+    let mut rows = match &compared.distribution {
         Some(distribution) => statistics(distribution, metric, symbols),
         None => vec![Row::of(format!("{} not known", metric.word()), Role::HeatUnknown)],
     };
     rows.resize(STATISTICS, Row::new());
     let room = usize::from(area.height).saturating_sub(STATISTICS + 1);
-    rows.extend(histogram(store, metric, scale, symbols, room, usize::from(area.width)));
+    rows.extend(histogram(store, compared, scale, symbols, room, usize::from(area.width)));
     canvas.rows(area, &rows);
-}
-
-fn value(value: u64, metric: Metric) -> String {
-    match metric {
-        Metric::Rows => format::count(value),
-        Metric::Bytes => format::bytes(Bytes(value)),
-    }
-}
-
-fn short(value: u64, metric: Metric) -> String {
-    match metric {
-        Metric::Rows => format::compact(value),
-        Metric::Bytes => format::bytes(Bytes(value)),
-    }
 }
 
 fn statistics(d: &Distribution, metric: Metric, symbols: &Symbols) -> Vec<Row> {
@@ -66,11 +48,11 @@ fn statistics(d: &Distribution, metric: Metric, symbols: &Symbols) -> Vec<Row> {
     };
     let mut total = Row::new();
     let label = if d.unknown == 0 { "total" } else { "known" };
-    pair(&mut total, 0, label, value(d.total, metric), Role::Strong);
-    pair(&mut total, 19, "mean", value(format::whole(d.mean), metric), Role::Text);
+    pair(&mut total, 0, label, metric.value(d.total), Role::Strong);
+    pair(&mut total, 19, "mean", metric.value(format::whole(d.mean)), Role::Text);
     let mut most = Row::new();
     let at = d.largest.first().map(|largest| format!(" ({})", largest.partition));
-    pair(&mut most, 0, "max", value(d.max, metric) + &at.unwrap_or_default(), Role::Strong);
+    pair(&mut most, 0, "max", metric.value(d.max) + &at.unwrap_or_default(), Role::Strong);
     let over = format!("max{}mean", symbols.over);
     let (ratio, role) = match d.max_over_mean {
         Some(ratio) if metric.judge(d) == Spread::Skewed => {
@@ -81,11 +63,11 @@ fn statistics(d: &Distribution, metric: Metric, symbols: &Symbols) -> Vec<Row> {
     };
     pair(&mut most, 19, &over, ratio, role);
     let mut ranks = Row::new();
-    pair(&mut ranks, 0, "p50", short(d.p50, metric), Role::Text);
-    pair(&mut ranks, 12, "p95", short(d.p95, metric), Role::Text);
-    pair(&mut ranks, 24, "p99", short(d.p99, metric), Role::Text);
+    pair(&mut ranks, 0, "p50", metric.short(d.p50), Role::Text);
+    pair(&mut ranks, 12, "p95", metric.short(d.p95), Role::Text);
+    pair(&mut ranks, 24, "p99", metric.short(d.p99), Role::Text);
     let mut shape = Row::new();
-    pair(&mut shape, 0, "min", short(d.min, metric), Role::Text);
+    pair(&mut shape, 0, "min", metric.short(d.min), Role::Text);
     pair(&mut shape, 12, "gini", number(d.gini), Role::Text);
     pair(&mut shape, 24, "cv", number(d.cv), Role::Text);
     vec![total, most, ranks, shape]
@@ -95,16 +77,17 @@ fn statistics(d: &Distribution, metric: Metric, symbols: &Symbols) -> Vec<Row> {
 /// empty and what is unknown.
 fn histogram(
     store: &StoreData,
-    metric: Metric,
+    compared: &Compared,
     scale: &HeatScale,
     symbols: &Symbols,
     room: usize,
     columns: usize,
 ) -> Vec<Row> {
+    let metric = compared.metric;
     let mut steps = [0_u64; HEAT_STEPS];
     let (mut empty, mut unknown) = (0_u64, 0_u64);
-    for part in store.partitions() {
-        match scale.heat(metric.of(part)) {
+    for (_, value) in compared.each(store) {
+        match scale.heat(value) {
             Heat::Empty => empty += 1,
             Heat::Unknown => unknown += 1,
             Heat::Step(step) => {
@@ -159,10 +142,10 @@ fn swatch(steps: &Range<usize>, symbols: &Symbols) -> Row {
 fn range(scale: &HeatScale, steps: &Range<usize>, metric: Metric) -> String {
     let (from, to) = (scale.begins(steps.start), scale.begins(steps.end));
     if steps.start == 0 {
-        format!("under {}", short(to, metric))
+        format!("under {}", metric.short(to))
     } else if steps.end == HEAT_STEPS {
-        format!("from {}", short(from, metric))
+        format!("from {}", metric.short(from))
     } else {
-        format!("{}-{}", short(from, metric), short(to, metric))
+        format!("{}-{}", metric.short(from), metric.short(to))
     }
 }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::super::data::StoreData;
 use super::super::format;
 use super::super::geometry::window;
-use super::super::heat::{Heat, HeatScale, Metric, Scale};
+use super::super::heat::{Heat, HeatScale, Scale};
 use super::super::look::{Role, Symbols};
 use super::super::paint::Canvas;
 use super::super::state::{Item, State};
@@ -150,7 +150,7 @@ fn strip_of(store: &StoreData, columns: usize, symbols: &Symbols) -> Row {
     let group = parts.len().div_ceil(columns.max(1)).max(1);
     let mut row = Row::new();
     for chunk in parts.chunks(group) {
-        let heat = chunk.iter().map(|part| scale.heat(Metric::Rows.of(part))).max();
+        let heat = chunk.iter().map(|part| scale.heat(part.rows)).max();
         let (symbol, role) = heat_cell(heat.unwrap_or(Heat::Unknown), symbols);
         row.push(symbol, role);
     }

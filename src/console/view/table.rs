@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::super::compared::Compared;
 use super::super::data::StoreData;
 use super::super::format;
 use super::super::geometry::window;
@@ -28,6 +29,8 @@ enum Id {
     Files,
     Snapshot,
     Changelogs,
+    /// What is compared, unless it has a column anyway.
+    Compared,
     Share,
     /// The bar: takes what is left on the right.
     Bar,
@@ -42,17 +45,24 @@ impl Id {
             Self::Bytes => Some(SortBy::Bytes),
             Self::Snapshot => Some(SortBy::Snapshot),
             Self::Changelogs => Some(SortBy::Changelogs),
+            Self::Compared => Some(SortBy::Compared),
             Self::Grade | Self::Files | Self::Share | Self::Bar => None,
         }
     }
 }
 
 /// Draws head and the lines around the selection.
-pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, area: Rect) {
+pub(super) fn draw(
+    canvas: &mut Canvas<'_>,
+    state: &State,
+    store: &StoreData,
+    compared: &Compared,
+    area: Rect,
+) {
     let symbols = canvas.symbols();
     let view = &state.partitions;
     let room = usize::from(area.width).saturating_sub(3);
-    let mut columns = columns::fit(all_columns(store, view, symbols), room);
+    let mut columns = columns::fit(all_columns(store, compared, view, symbols), room);
     // The bar is drawn by itself, in all the room that is left.
     let bar_width = match columns.pop_if(|last| last.id == Id::Bar) {
         Some(_) => columns::rest(&columns, room).min(LONGEST_BAR),
@@ -73,12 +83,17 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, store: &StoreData, ar
         .unwrap_or_default()
         .iter()
         .filter_map(|id| store.partition(*id))
-        .map(|part| line(store, part, view, &columns, bar_width, symbols))
+        .map(|part| line(store, compared, part, view, &columns, bar_width, symbols))
         .collect();
     canvas.rows(below, &rows);
 }
 
-fn all_columns(store: &StoreData, view: &PartitionsState, symbols: &Symbols) -> Vec<Column<Id>> {
+fn all_columns(
+    store: &StoreData,
+    compared: &Compared,
+    view: &PartitionsState,
+    symbols: &Symbols,
+) -> Vec<Column<Id>> {
     let parts = store.partitions();
     let most = |value: &dyn Fn(&PartitionReport) -> u64| parts.iter().map(value).max().unwrap_or(0);
     let rows = format::count(most(&|part| part.rows.unwrap_or(0))).len();
@@ -108,6 +123,11 @@ fn all_columns(store: &StoreData, view: &PartitionsState, symbols: &Symbols) -> 
         vec![number(Id::Partition, "part", id, 100), number(Id::Rows, rows_title, rows, 99)];
     if uniform.is_none() {
         columns.push(Column::words(Id::Grade, "grade", 7, 7, 85));
+    }
+    if SortBy::of(compared.metric) == SortBy::Compared {
+        let most = compared.distribution.as_ref().map_or(0, |d| d.max);
+        let wide = width(&compared.metric.value(most));
+        columns.push(number(Id::Compared, compared.metric.title(), wide, 97));
     }
     if let Some(change) = change {
         columns.push(number(Id::Change, symbols.delta, format::count(change).len() + 1, 90));
@@ -144,6 +164,7 @@ fn head(columns: &[Column<Id>], view: &PartitionsState, symbols: &Symbols) -> Ro
 
 fn line(
     store: &StoreData,
+    compared: &Compared,
     part: &PartitionReport,
     view: &PartitionsState,
     columns: &[Column<Id>],
@@ -151,7 +172,7 @@ fn line(
     symbols: &Symbols,
 ) -> Row {
     let selected = view.selected == Some(part.partition);
-    let cells = columns::line(columns, symbols, |id| cell(store, part, view, id));
+    let cells = columns::line(columns, symbols, |id| cell(store, compared, part, id));
     let mut row = Row::of(if selected { "> " } else { "  " }, Role::Strong).joined(cells);
     if selected {
         let role = match view.focus {
@@ -162,35 +183,19 @@ fn line(
     }
     if bar_width > 0 {
         row.push("  ", Role::Text);
-        row.push(bar(symbols, relative(store, part, view), bar_width), Role::Bar);
+        row.push(bar(symbols, relative(store, compared, part), bar_width), Role::Bar);
     }
     row
 }
 
 /// A partition's value as a part of the largest.
-fn relative(store: &StoreData, part: &PartitionReport, view: &PartitionsState) -> f64 {
-    let most = distribution(store, view).map_or(0, |d| d.max);
-    let value = view.metric.of(part).unwrap_or(0);
+fn relative(store: &StoreData, compared: &Compared, part: &PartitionReport) -> f64 {
+    let most = compared.distribution.as_ref().map_or(0, |d| d.max);
+    let value = compared.of(store, part.partition).unwrap_or(0);
     format::float(value) / format::float(most.max(1))
 }
 
-fn distribution<'a>(
-    store: &'a StoreData,
-    view: &PartitionsState,
-) -> Option<&'a crate::analysis::Distribution> {
-    let skew = &store.spread.as_ref()?.skew;
-    match view.metric {
-        super::super::heat::Metric::Rows => skew.rows.as_ref(),
-        super::super::heat::Metric::Bytes => skew.bytes.as_ref(),
-    }
-}
-
-fn cell(
-    store: &StoreData,
-    part: &PartitionReport,
-    view: &PartitionsState,
-    id: Id,
-) -> (String, Role) {
+fn cell(store: &StoreData, compared: &Compared, part: &PartitionReport, id: Id) -> (String, Role) {
     let dash = || ("-".to_owned(), Role::Muted);
     match id {
         Id::Partition => (part.partition.to_string(), Role::Text),
@@ -215,7 +220,11 @@ fn cell(
         Id::Files => (format::count(part.files), Role::Text),
         Id::Snapshot => part.snapshot_version.map_or_else(dash, |v| (v.to_string(), Role::Text)),
         Id::Changelogs => (format::count(part.changelogs), Role::Text),
-        Id::Share => match (view.metric.of(part), distribution(store, view)) {
+        Id::Compared => match compared.of(store, part.partition) {
+            Some(value) => (compared.metric.value(value), Role::Strong),
+            None => ("?".to_owned(), Role::HeatUnknown),
+        },
+        Id::Share => match (compared.of(store, part.partition), &compared.distribution) {
             (Some(value), Some(d)) if d.total > 0 => {
                 (format::share(format::float(value) / format::float(d.total)), Role::Text)
             }
@@ -229,9 +238,9 @@ fn cell(
 pub(super) fn weight(
     store: &StoreData,
     id: PartitionId,
-    view: &PartitionsState,
+    compared: &Compared,
 ) -> Option<(f64, f64)> {
-    let d = distribution(store, view).filter(|d| d.total > 0)?;
-    let value = format::float(view.metric.of(store.partition(id)?)?);
+    let d = compared.distribution.as_ref().filter(|d| d.total > 0)?;
+    let value = format::float(compared.of(store, id)?);
     Some((value / format::float(d.total), value / d.mean))
 }

@@ -80,6 +80,9 @@ fn going_on(state: &State, symbols: &Symbols) -> Row {
     if let Some(row) = super::asked::short(state, symbols) {
         return row;
     }
+    if let Some(row) = chosen(state) {
+        return row;
+    }
     if matches!(state.freshness(), Freshness::Stale(_)) {
         let again = Row::of("tried again by itself; ", Role::Muted);
         return again.with("r", Role::Key).with(" tries at once ", Role::Muted);
@@ -87,7 +90,24 @@ fn going_on(state: &State, symbols: &Symbols) -> Row {
     if let Some(why) = state.reading.trouble().filter(|_| state.newest.is_some()) {
         return Row::of(format!("not read: {why} "), Role::Error);
     }
-    Row::new()
+    state.timeline().and_then(super::running::trouble).unwrap_or_default()
+}
+
+/// A batch of the past is looked at.
+fn chosen(state: &State) -> Option<Row> {
+    let chosen = state.chosen?;
+    if state.not_retained().is_some() && state.screen != Screen::Batches {
+        let shown = state.data().and_then(crate::console::data::Data::batch);
+        let shown = shown.map_or_else(String::new, |batch| format!(", {batch} is shown"));
+        let words = format!("state of batch {} not retained{shown} ", chosen.batch);
+        return Some(Row::of(words, Role::Warning));
+    }
+    let shown = state.data().and_then(|data| data.asked);
+    if state.screen != Screen::Batches && shown != Some(chosen.batch) {
+        return Some(Row::of(format!("reading batch {} ", chosen.batch), Role::Info));
+    }
+    let row = Row::of("[ ] ", Role::Key).with("other batches  ", Role::Muted);
+    Some(row.with("Esc", Role::Key).with(" newest ", Role::Muted))
 }
 
 fn counting(state: &State) -> Option<Row> {

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
-    RepartitionLine, RepartitionWord, SinkLine, SourceLine,
+    RepartitionLine, RepartitionWord, SinkLine, SourceLine, TellerWord,
 };
 use crate::figures::span;
 use crate::telemetry::seams::{Resize, Seam};
 use crate::telemetry::{
     Custom, Environment, Event, EventKind, Measure, OperatorProgress, PartitionLoad, Place,
     Progress, QueryRef, RepartitionNote, RepartitionStage, Rows, SinkProgress, SourceProgress,
-    TaskLoad, Terminated, Watermark,
+    TaskLoad, Teller, Terminated, Watermark,
 };
 use crate::units::{OperatorId, UnixMillis};
 
@@ -25,29 +25,29 @@ impl ProgressLine {
             EventKind::Started(started) => Self {
                 timestamp: started.timestamp,
                 checkpoint: started.checkpoint,
-                ..Self::new(LineKind::Started, place).about(&started.query)
+                ..Self::new(LineKind::Started, &place).about(&started.query)
             },
-            EventKind::Progress(progress) => Self::of_progress(*progress, place),
+            EventKind::Progress(progress) => Self::of_progress(*progress, &place),
             EventKind::Idle { query, timestamp } => {
-                Self { timestamp, ..Self::new(LineKind::Idle, place).about(&query) }
+                Self { timestamp, ..Self::new(LineKind::Idle, &place).about(&query) }
             }
-            EventKind::Terminated(ended) => Self::of_end(ended, place),
-            EventKind::PartitionLoad(load) => Self::of_load(&load, place),
+            EventKind::Terminated(ended) => Self::of_end(ended, &place),
+            EventKind::PartitionLoad(load) => Self::of_load(&load, &place),
             EventKind::Environment(environment) => Self {
                 environment: Some(EnvironmentLine::of(*environment)),
-                ..Self::new(LineKind::Environment, place)
+                ..Self::new(LineKind::Environment, &place)
             },
-            EventKind::Repartition(note) => Self::of_repartition(note, place),
+            EventKind::Repartition(note) => Self::of_repartition(note, &place),
             EventKind::ConfRestored(conf) => Self {
                 timestamp: conf.timestamp,
                 conf: Some(ConfLine { key: conf.key, asked: conf.asked, kept: conf.kept }),
-                ..Self::new(LineKind::ConfRestored, place)
+                ..Self::new(LineKind::ConfRestored, &place)
             },
             EventKind::Interrupted(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Interrupted, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Interrupted, &place) }
             }
             EventKind::Unreadable(text) => {
-                Self { text: Some(text), ..Self::new(LineKind::Unreadable, place) }
+                Self { text: Some(text), ..Self::new(LineKind::Unreadable, &place) }
             }
         }
     }
@@ -61,7 +61,7 @@ impl ProgressLine {
             name: next.name.clone(),
             timestamp: next.timestamp,
             text: Some(words(seam)),
-            ..Self::new(kind, place)
+            ..Self::new(kind, &place)
         };
         match seam {
             Seam::Restart { .. } => line(LineKind::Restart),
@@ -79,9 +79,10 @@ impl ProgressLine {
         }
     }
 
-    fn new(kind: LineKind, place: Place) -> Self {
+    fn new(kind: LineKind, place: &Place) -> Self {
         Self {
             kind,
+            told_by: None,
             query_id: None,
             run_id: None,
             name: None,
@@ -117,9 +118,13 @@ impl ProgressLine {
         Self { query_id, run_id, name, ..self }
     }
 
-    fn of_progress(progress: Progress, place: Place) -> Self {
+    fn of_progress(progress: Progress, place: &Place) -> Self {
         let phases = progress.phases.into_iter().map(|(name, millis)| (name, millis.into()));
         Self {
+            told_by: Some(match progress.told_by {
+                Teller::Query => TellerWord::Query,
+                Teller::Plan => TellerWord::Plan,
+            }),
             batch_id: progress.batch,
             timestamp: progress.timestamp,
             rows_in: progress.rows_in,
@@ -140,7 +145,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_end(ended: Terminated, place: Place) -> Self {
+    fn of_end(ended: Terminated, place: &Place) -> Self {
         Self {
             timestamp: ended.timestamp,
             error_class: ended.class_in_text.or(ended.error_class),
@@ -149,7 +154,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_load(load: &PartitionLoad, place: Place) -> Self {
+    fn of_load(load: &PartitionLoad, place: &Place) -> Self {
         let tasks = load.tasks.iter().map(|task| LoadLine::of(load.operator, task));
         Self {
             batch_id: load.batch,
@@ -159,7 +164,7 @@ impl ProgressLine {
         }
     }
 
-    fn of_repartition(note: RepartitionNote, place: Place) -> Self {
+    fn of_repartition(note: RepartitionNote, place: &Place) -> Self {
         let to = Some(u64::from(note.partitions));
         let mut line = Self {
             batch_id: note.batch,

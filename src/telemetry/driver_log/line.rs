@@ -28,6 +28,10 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads a line; `None` when it has no head.
     pub(super) fn of(text: &'a str) -> Option<Self> {
+        // Most lines are frames of stack traces.
+        if text.starts_with('\t') {
+            return None;
+        }
         let (mut timestamp, mut left) = (None, text);
         for place in 0..WORDS {
             let (word, rest) = first_word(left);

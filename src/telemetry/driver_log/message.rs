@@ -4,17 +4,21 @@
 //! `OffsetSeqMetadata` and `OfflineStateRepartitionRunner` in Spark 3.5 to 4.3. Messages are
 //! searched, not matched from their start: loggers and vendors put words before them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use memchr::memmem::Finder;
 
 use crate::telemetry::event::QueryRef;
 use crate::units::BatchId;
 
 /// What stands before a progress object.
-pub(super) const PROGRESS: &str = "Streaming query made progress: ";
+const PROGRESS: &str = "Streaming query made progress: ";
 
 /// A message that tells something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message<'a> {
+    /// A microbatch was done: the progress object. Empty where it follows as an object of its own.
+    Progress(&'a str),
     /// A query was started.
     Starting {
         /// Which.
@@ -29,6 +33,10 @@ pub(super) enum Message<'a> {
     /// The same, in the words of the exception that the program gets: the rest of the message,
     /// and the next lines, are the exception.
     StreamFailed(QueryRef),
+    /// A query has worked off all that was available and ends; the message does not say which.
+    NoMoreData,
+    /// A query's thread is gone, whatever ended it.
+    Gone(QueryRef),
     /// A query waits for data; the message does not say which.
     Idle,
     /// A conf was taken from the checkpoint.
@@ -72,12 +80,28 @@ pub(super) enum Step {
 impl<'a> Message<'a> {
     /// What a message tells; `None` for the many that tell nothing of interest.
     pub(super) fn of(text: &'a str) -> Option<Self> {
-        repartition(text)
-            .or_else(|| conf(text))
-            .or_else(|| of_query(text))
-            .or_else(|| text.contains("Streaming query has been idle").then_some(Self::Idle))
+        let has = |word: &Finder<'_>| word.find(text.as_bytes()).is_some();
+        let (_, read) = READERS.iter().find(|(word, _)| has(word))?;
+        read(text)
     }
 }
+
+/// What reads a message that has a word.
+type Reader = for<'a> fn(&'a str) -> Option<Message<'a>>;
+
+/// The words by which messages are known, each with what reads them. Logs are long, and every
+/// entry is searched for all of these.
+static READERS: LazyLock<[(Finder<'static>, Reader); 6]> = LazyLock::new(|| {
+    let readers: [(&str, Reader); 6] = [
+        (PROGRESS, |text| Some(Message::Progress(text.split_once(PROGRESS)?.1))),
+        ("[id = ", of_query),
+        ("Updating the value of conf", conf),
+        ("epartition", repartition),
+        ("Streaming query has been idle", |_| Some(Message::Idle)),
+        ("terminating this Trigger.AvailableNow query", |_| Some(Message::NoMoreData)),
+    ];
+    readers.map(|(word, read)| (Finder::new(word), read))
+});
 
 /// `Updating the value of conf 'K' in current session from 'A' to 'B'.`
 fn conf(text: &str) -> Option<Message<'_>> {
@@ -106,6 +130,9 @@ fn of_query(text: &str) -> Option<Message<'_>> {
     }
     if after.starts_with(" was stopped") {
         return query("Query ").map(Message::Stopped);
+    }
+    if after.starts_with(" has been shutdown") {
+        return query("pool for query ").map(Message::Gone);
     }
     let checkpoint = after.strip_prefix(". Use ")?.split_once(" to store the query checkpoint")?.0;
     query("Starting ").map(|query| Message::Starting { query, checkpoint })
@@ -177,6 +204,16 @@ mod tests {
             (
                 "[STREAM_FAILED] Query [id = a-1, runId = b-2] terminated with exception: x",
                 Some(Message::StreamFailed(query(None))),
+            ),
+            (
+                "MicroBatchExecution: Async log purge executor pool for query agg [id = a-1, \
+                 runId = b-2] has been shutdown",
+                Some(Message::Gone(query(Some("agg")))),
+            ),
+            (
+                "MicroBatchExecution: Finished processing all available data for the trigger, \
+                 terminating this Trigger.AvailableNow query",
+                Some(Message::NoMoreData),
             ),
             ("MicroBatchExecution: Query agg [id = a-1, runId = b-2] waits", None),
             ("MicroBatchExecution: Query agg [id = a-1", None),

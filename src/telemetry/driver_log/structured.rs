@@ -1,8 +1,10 @@
 //! Logs that are JSON: one object per entry.
 //!
 //! Spark 4 writes `{"ts", "level", "msg", "context", "exception", "logger"}`
-//! (`spark.log.structuredLogging.enabled`, `SparkLayout.json`); PySpark and log shippers write
-//! much the same under other names.
+//! (`spark.log.structuredLogging.enabled`, `SparkLayout.json`); `pyspark` and log shippers
+//! write much the same under other names.
+
+use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
@@ -52,7 +54,8 @@ fn exception(value: &Value) -> Option<String> {
                     None => "?".to_owned(),
                 };
                 let [class, method, file, line] = ["class", "method", "file", "line"].map(part);
-                printed.push_str(&format!("\n\tat {class}.{method}({file}:{line})"));
+                // Writing to memory does not fail.
+                let _ = write!(printed, "\n\tat {class}.{method}({file}:{line})");
             }
         }
         Some(Value::String(frames)) => printed = format!("{printed}\n{frames}"),
@@ -67,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn entry(value: Value) -> Option<Entry> {
+    fn entry(value: &Value) -> Option<Entry> {
         Entry::of(value.as_object().unwrap())
     }
 
@@ -86,9 +89,9 @@ mod tests {
             message: "it failed".to_owned(),
             exception: Some("org.x.E: [A_B] no\n\tat a.B.c(B.scala:7)".to_owned()),
         };
-        assert_eq!(entry(spark), Some(expected));
-        assert_eq!(entry(json!({"level": "INFO"})), None);
-        assert_eq!(entry(json!({"level": 3, "msg": "x"})), None);
-        assert_eq!(entry(json!({"msg": "x"})), None);
+        assert_eq!(entry(&spark), Some(expected));
+        assert_eq!(entry(&json!({"level": "INFO"})), None);
+        assert_eq!(entry(&json!({"level": 3, "msg": "x"})), None);
+        assert_eq!(entry(&json!({"msg": "x"})), None);
     }
 }

@@ -43,6 +43,19 @@ fn a_failure_that_is_printed_again_is_told_once() {
 }
 
 #[test]
+fn a_query_that_has_worked_off_everything_ends_without_saying_so() {
+    let head = "26/12/01 13:06:39 INFO MicroBatchExecution:";
+    let pool = "Async log purge executor pool for query q [id = a, runId = b] has been shutdown";
+    let stopped = format!("{head} {pool}\n{head} Query q [id = a, runId = b] was stopped");
+    assert_eq!(read(&stopped).len(), 1, "the pool alone tells nothing");
+    let done = "Finished processing all available data for the trigger, terminating this \
+                Trigger.AvailableNow query";
+    let found = read(&format!("{head} {done}\n{stopped}"));
+    let [(2, EventKind::Terminated(ended))] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((ended.query.run.as_deref(), &ended.exception), (Some("b"), &None));
+}
+
+#[test]
 fn an_exception_belongs_to_its_entry() {
     let owned = "26/11/30 16:06:03 WARN P: Ignoring error\njava.io.FileNotFoundException: x";
     assert!(read(owned).is_empty(), "a warning ends no query");
@@ -70,10 +83,10 @@ fn structured_entries_are_complete() {
     let (mut reader, mut found) = (DriverLog::default(), Vec::new());
     let message = "Query q [id = a, runId = b] terminated with error".to_owned();
     let exception = Some("org.x.E: [A_B] no".to_owned());
-    reader.entry(7, Entry { timestamp: None, message, exception }, &mut found);
+    reader.structured(7, Entry { timestamp: None, message, exception }, &mut found);
     let [(7, kind)] = found.as_slice() else { panic!("one event at line 7: {found:?}") };
     assert_eq!(failure(kind), ("org.x.E: [A_B] no", Some("A_B")));
     let message = "Streaming query made progress: {\n  \"batchId\" : 3\n}".to_owned();
-    reader.entry(8, Entry { timestamp: None, message, exception: None }, &mut found);
+    reader.structured(8, Entry { timestamp: None, message, exception: None }, &mut found);
     assert!(matches!(&found[1], (8, EventKind::Progress(_))));
 }

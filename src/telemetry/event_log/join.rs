@@ -21,7 +21,7 @@ use super::plans::Plans;
 use super::stage::{Batch, Stage};
 use super::wire::{self, JobStart, Properties, StageCompleted, TaskEnd};
 use crate::telemetry::event::{EventKind, QueryRef};
-use crate::telemetry::listener;
+use crate::telemetry::{description, listener, metric};
 use crate::units::BatchId;
 
 /// Jobs and stages that are kept when their ends are not in the log: the newest.
@@ -93,7 +93,7 @@ impl Default for Joiner {
             orphans: Orphans::None,
             state_of_a_task: Finder::new(STATE_OF_A_TASK),
             streaming_job: Finder::new(STREAMING_JOB),
-            plan_with_state: Finder::new(plan::ROWS),
+            plan_with_state: Finder::new(metric::ROWS),
         }
     }
 }
@@ -219,7 +219,11 @@ impl Joiner {
 
     /// The microbatch that a job with these properties runs for.
     fn batch(&mut self, properties: &Properties<'_>) -> Batch {
-        let name = properties.description.as_deref().and_then(name_in);
+        let name = properties
+            .description
+            .as_deref()
+            .and_then(description::parse)
+            .and_then(|told| told.name);
         let query = QueryRef {
             id: properties.query.as_deref().map(|id| self.shared(id)),
             run: properties.group.as_deref().map(|run| self.shared(run)),
@@ -331,12 +335,6 @@ fn give(stage: &mut Stage, out: &mut dyn FnMut(EventKind)) {
         }
         Err(reason) => out(EventKind::Interrupted(reason.to_owned())),
     }
-}
-
-/// The name of a query in the description of its jobs, whose lines are the name, then `id = …`.
-fn name_in(description: &str) -> Option<&str> {
-    let (name, rest) = description.split_once('\n')?;
-    (rest.starts_with("id = ") && !name.is_empty()).then_some(name)
 }
 
 fn query_event(name: &str, line: &[u8]) -> Result<EventKind, LineError> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::plan::{Metric, Operator};
+use super::plan::Operator;
+use crate::telemetry::metric::Metric;
 
 /// Executions that are kept when their ends are not in the log: the newest.
 const MAX_EXECUTIONS: usize = 1000;

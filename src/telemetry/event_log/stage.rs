@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::accumulables::Accumulable;
-use super::plan::{Metric, Operator};
+use super::plan::Operator;
 use super::plans::Plans;
 use super::wire::{TaskEnd, TaskMetrics};
 use crate::telemetry::event::{PartitionLoad, QueryRef, TaskLoad};
+use crate::telemetry::metric::Metric;
 use crate::units::{BatchId, Bytes, PartitionId, UnixMillis};
 
 /// Tasks that are kept of a stage: above any partition count that works.

@@ -37,7 +37,11 @@ pub(super) fn parse(object: Map<String, Value>) -> OperatorProgress {
 /// What a total stands for. Without row tracking Spark reports 0, always. A batch that puts more
 /// rows than it removes cannot leave 0; one that removes all that it puts can, so that such a 0
 /// says nothing.
-fn rows(total: Option<u64>, updated: Option<u64>, removed: Option<u64>) -> Rows {
+pub(in crate::telemetry) fn rows(
+    total: Option<u64>,
+    updated: Option<u64>,
+    removed: Option<u64>,
+) -> Rows {
     let (updated, removed) = (updated.unwrap_or(0), removed.unwrap_or(0));
     match total {
         None => Rows::Unknown,

@@ -45,7 +45,8 @@ fn description(value: &Value) -> Option<String> {
     number::text(value).map(str::to_owned)
 }
 
-/// An offset. Python's listener has it as a text of JSON, Spark's own JSON as JSON.
+/// An offset. The event log and Python's listener have it as a text of JSON, Spark's own JSON as
+/// JSON.
 fn unquoted(offset: Value) -> Value {
     let inside = offset.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     inside.unwrap_or(offset)

@@ -62,6 +62,16 @@ fn the_batch_took_what_it_says_else_its_trigger() {
 }
 
 #[test]
+fn event_logs_have_rows_and_rates_of_sources_alone() {
+    let source = |rows: u64, rate: f64| json!({"numInputRows": rows, "inputRowsPerSecond": rate, "endOffset": "{\"a\": 1}"});
+    let seen = progress(json!({"sources": [source(300, 1.5), source(0, 0.0)]}));
+    assert_eq!((seen.rows_in, seen.input_rate, seen.processed_rate), (Some(300), Some(1.5), None));
+    assert_eq!(seen.sources[0].end, Some(json!({"a": 1})));
+    let none = progress(json!({"sources": [{"description": "x"}]}));
+    assert_eq!((none.rows_in, progress(json!({})).rows_in), (None, None));
+}
+
+#[test]
 fn a_watermark_of_1970_is_not_set() {
     let at = |text: &str| progress(json!({"eventTime": {"watermark": text}})).watermark;
     assert_eq!(at("1970-01-01T00:00:00.000Z"), Watermark::NotSet);
