@@ -2,7 +2,7 @@
 //! 4.3). Must not know where their values come from.
 
 /// A metric of a stateful operator, by the names that Spark gives in `StateStoreWriter` and, for
-/// [`Metric::Loaded`], in the RocksDB provider.
+/// [`Metric::Loaded`], in the `RocksDB` provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metric {
     Rows,

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::telemetry::ui::{Address, AddressError, Credentials};
 
 /// Where the running query tells of itself.
+#[expect(clippy::doc_markdown, reason = "it is the text of the help")]
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Running query")]
 pub(crate) struct AttachArgs {

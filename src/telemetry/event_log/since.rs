@@ -152,7 +152,10 @@ mod tests {
                 .find(|(_, line)| time(line.as_bytes()) >= Some(UnixMillis(second * 1000)))
                 .map_or(log.len(), |(at, _)| at);
             assert!(place <= wanted, "{second}: {place} is not after {wanted}");
-            assert!(wanted - place < (SHORT as usize) + 30_000, "{second}: {place}, {wanted}");
+            assert!(
+                wanted - place < usize::try_from(SHORT).unwrap() + 30_000,
+                "{second}: {place}, {wanted}"
+            );
         }
     }
 

@@ -4,6 +4,8 @@
 //! What is missing or null is `None` or empty, and fields that are not named here are passed
 //! over: releases and vendors differ. Must not know what is made of the answers.
 
+#![expect(clippy::struct_field_names, reason = "fields are named as the interface names them")]
+
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 

@@ -6,7 +6,7 @@
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
@@ -168,6 +168,7 @@ impl Client {
 
     fn answer(&self, parts: &[&str], query: &[(&str, String)]) -> Result<Vec<u8>, Failure> {
         let url = self.address.of(parts, query);
+        let begun = Instant::now();
         let response = self.http.get(url).send().map_err(|error| self.not_sent(&error))?;
         let (status, html) = (response.status(), is_html(&response));
         if status.is_redirection() {
@@ -178,9 +179,9 @@ impl Client {
         }
         match status {
             StatusCode::OK if html => Err(Failure::Html),
-            StatusCode::OK => self.body(response),
+            StatusCode::OK => self.body(response, begun),
             StatusCode::NOT_FOUND if html => Err(Failure::NotFound),
-            StatusCode::NOT_FOUND => Err(match gist(&self.body(response)?) {
+            StatusCode::NOT_FOUND => Err(match gist(&self.body(response, begun)?) {
                 Some(words) => Failure::Gone(words),
                 None => Failure::NotFound,
             }),
@@ -205,20 +206,35 @@ impl Client {
         }
     }
 
-    fn body(&self, response: Response) -> Result<Vec<u8>, Failure> {
+    /// The whole body. The client's own time-out is one for each read, so that a server which
+    /// sends a byte now and then would never be given up.
+    fn body(&self, mut response: Response, begun: Instant) -> Result<Vec<u8>, Failure> {
         let most = self.limits.bytes;
-        let mut body = Vec::new();
-        response.take(most.saturating_add(1)).read_to_end(&mut body).map_err(|error| {
-            let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
-            let late = inner.is_some_and(reqwest::Error::is_timeout)
-                || error.kind() == ErrorKind::TimedOut;
-            if late {
-                Failure::TimedOut(self.limits.answer)
-            } else {
-                Failure::Broken(cause(&error))
+        let (mut body, mut chunk) = (Vec::new(), [0; 16 << 10]);
+        loop {
+            if begun.elapsed() > self.limits.answer {
+                return Err(Failure::TimedOut(self.limits.answer));
             }
-        })?;
-        if body.len() as u64 > most { Err(Failure::TooLarge(most)) } else { Ok(body) }
+            match response.read(&mut chunk) {
+                Ok(0) => return Ok(body),
+                Ok(read) => body.extend_from_slice(chunk.get(..read).unwrap_or_default()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.not_read(&error)),
+            }
+            if body.len() as u64 > most {
+                return Err(Failure::TooLarge(most));
+            }
+        }
+    }
+
+    fn not_read(&self, error: &io::Error) -> Failure {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
+        let late = inner.is_some_and(reqwest::Error::is_timeout);
+        if late || error.kind() == ErrorKind::TimedOut {
+            Failure::TimedOut(self.limits.answer)
+        } else {
+            Failure::Broken(cause(error))
+        }
     }
 }
 

@@ -26,6 +26,7 @@ const STATEFUL: [&str; 8] = [
 ];
 /// What a leaf of a plan read.
 const OUTPUT_ROWS: &str = "number of output rows";
+const GIVEN_ROWS: &str = "Scan ExistingRDD";
 const INSTANCES: &str = "number of state store instances";
 /// Only in 3.5; later releases have the stage's tasks alone.
 const PARTITIONS: &str = "number of shuffle partitions";
@@ -54,7 +55,8 @@ pub(super) fn of(plan: &Execution) -> Vec<Operator> {
 }
 
 /// The rows that a plan read, where it has one leaf: its source. Of several leaves some may be
-/// tables.
+/// tables; and what a `foreachBatch` function is given is, before Spark 4.1, rows that were
+/// worked on already.
 pub(super) fn rows_in(plan: &Execution) -> Option<u64> {
     let fed: BTreeSet<u64> = plan.edges.iter().map(|edge| edge.to_id).collect();
     // Clusters of nodes are listed as nodes too, but nothing comes from or goes to them.
@@ -63,7 +65,9 @@ pub(super) fn rows_in(plan: &Execution) -> Option<u64> {
     };
     let mut leaves = plan.nodes.iter().filter(is_leaf);
     match (leaves.next(), leaves.next()) {
-        (Some(leaf), None) => text(leaf, OUTPUT_ROWS).and_then(shown::count),
+        (Some(leaf), None) if leaf.node_name != GIVEN_ROWS => {
+            text(leaf, OUTPUT_ROWS).and_then(shown::count)
+        }
         _ => None,
     }
 }
@@ -200,6 +204,8 @@ mod tests {
         ];
         assert_eq!(rows_in(&plan(&nodes, &[(5, 3)])), Some(1_030));
         assert_eq!(rows_in(&plan(&nodes, &[])), None, "two leaves");
+        let given = [node(6, GIVEN_ROWS, &[(OUTPUT_ROWS, "13")])];
+        assert_eq!(rows_in(&plan(&given, &[])), None);
         assert_eq!(rows_in(&plan(&[], &[])), None);
     }
 }
