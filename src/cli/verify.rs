@@ -82,6 +82,15 @@ pub(crate) fn page(report: &VerifyReport, look: Look) -> String {
 fn verdict(report: &VerifyReport) -> (Role, String) {
     let faults = plural(report.faults.len() as u64, "fault", "faults");
     match report.verdict {
+        Soundness::Sound if report.partial => {
+            let text = "Not finished: nothing is wrong with what was checked.";
+            (Role::Warning, text.to_owned())
+        }
+        Soundness::Sound if report.checked.files == 0 => {
+            let text = "Sound, as far as there is anything: no state was found, so only the logs \
+                        were read.";
+            (Role::Info, text.to_owned())
+        }
         Soundness::Sound => (Role::Info, "Sound: nothing is wrong.".to_owned()),
         Soundness::Faults => {
             let text = format!("Not sound: {faults}; the state of this batch can be read.");

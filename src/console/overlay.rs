@@ -156,8 +156,9 @@ const LEGEND: [(&str, &str); 12] = [
 /// A label and a text beside it, on as many lines as the text needs.
 pub(super) fn labelled(rows: &mut Vec<Row>, label: &str, role: Role, text: &str, columns: usize) {
     let mut label = Row::of(" ", Role::Text).with(label, role);
-    for line in wrap(text, columns.saturating_sub(LABEL)) {
-        label.pad_to(LABEL, Role::Text);
+    let beside = LABEL.max(label.width() + 1);
+    for line in wrap(text, columns.saturating_sub(beside)) {
+        label.pad_to(beside, Role::Text);
         rows.push(std::mem::take(&mut label).with(line, Role::Text));
     }
 }

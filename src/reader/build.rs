@@ -20,7 +20,7 @@ use crate::units::{BatchId, Bytes, OperatorId, StateVersion};
 
 /// Most partitions that are looked at; ten times as many as Spark itself can schedule well. A
 /// pinned count beyond it is a damaged or made-up entry.
-const MAX_PARTITIONS: u32 = 100_000;
+pub(super) const MAX_PARTITIONS: u32 = 100_000;
 
 /// What was read of the logs, for one batch.
 pub(super) struct Facts<'a> {

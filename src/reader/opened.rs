@@ -2,7 +2,7 @@
 //! needed to understand them.
 
 use super::ReadError;
-use super::build::Facts;
+use super::build::{Facts, MAX_PARTITIONS};
 use super::session::{self, Wanted};
 use crate::checkpoint::{Checkpoint, Encoding};
 use crate::diagnosis::{self, Finding};
@@ -59,6 +59,13 @@ impl Opened {
             )));
         }
         let partitions = facts.partitions_to_read();
+        if partitions == 0 {
+            return Err(ReadError::Unreadable(format!(
+                "the offset entry of batch {batch} gives no partition count that can be: expected \
+                 1 to {MAX_PARTITIONS}, found {}; choose another batch",
+                confs.partitions().map_or_else(|| "none".to_owned(), |count| count.to_string())
+            )));
+        }
         let mut stores = Vec::new();
         for store in session::stores(storage, &facts) {
             let operator = catalog.operators.iter().find(|op| op.id == store.operator);

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use super::{CheckpointReader, Depth, Observe, ReadError, Request};
 use crate::checkpoint::find::{self, Kind};
 use crate::report::{Extent, ScanReport, ScannedCheckpoint, Unreadable, UnreadableKind};
-use crate::storage::{EntryKind, Name, Storage, StorageError};
+use crate::storage::{EntryKind, Name, Storage, StorageError, is_plain_name};
 use crate::task::{Cancel, Crew, map_parallel};
 use crate::units::UnixMillis;
 
@@ -268,6 +268,7 @@ impl Scan<'_> {
         let children = children.filter(|dir| !place.root.is_link(dir)).collect();
         let mut visit =
             Visit { children, unreadable: links(place, kind, &names), ..Visit::default() };
+        visit.unreadable.extend(strange(place, &names));
         if kind == Kind::Checkpoint {
             visit.found = true;
             self.found.fetch_add(1, Ordering::Relaxed);
@@ -370,6 +371,21 @@ fn links(place: &Place, kind: Kind, names: &[Name]) -> Vec<Unreadable> {
         });
     }
     links
+}
+
+/// What has a name that cannot be part of an address. It may be a checkpoint.
+fn strange(place: &Place, names: &[Name]) -> Vec<Unreadable> {
+    let strange = |name: &&Name| {
+        !is_plain_name(&name.name) || name.name.contains(char::REPLACEMENT_CHARACTER)
+    };
+    let told = names.iter().filter(strange).take(LINKS_TOLD).map(|name| Unreadable {
+        path: format!("{}/{}", place.address().trim_end_matches('/'), name.name),
+        kind: UnreadableKind::Directory,
+        reason: "its name has control characters or is not UTF-8, so it is not looked into: \
+                 rename it, or give its address"
+            .to_owned(),
+    });
+    told.collect()
 }
 
 /// A message without the address in front, which stands beside it.

@@ -182,6 +182,10 @@ impl Check<'_> {
                 return Ok(());
             }
         };
+        if let Err(reason) = snapshot::check_entries(&mut zip) {
+            self.blame(path.to_owned(), FaultKind::Snapshot(reason));
+        }
+        self.run.cancel.check()?;
         let dir = self.store.dir(self.partition);
         let fresh = self.tables(&dir, &metadata, tables);
         if !fresh {

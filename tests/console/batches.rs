@@ -42,6 +42,7 @@ fn telling(width: u16, height: u16) -> Console {
 }
 
 /// The batch whose state was asked for last.
+#[allow(clippy::option_option, reason = "no read, or a read of the newest or of a batch")]
 fn asked(console: &Console) -> Option<Option<BatchId>> {
     console.effects.iter().rev().find_map(|effect| match effect {
         Effect::Read(_, _, request) => Some(request.batch),

@@ -122,7 +122,7 @@ fn of_application(answers: &Value, view: &View, parts: &[&str], request: &Reques
         ["environment"] => Answer::json(&answers["environment"]),
         ["sql"] => page(&listed(), request, 20),
         ["sql", id] => {
-            let known = listed().into_iter().any(|plan| plan["id"].to_string() == *id);
+            let known = listed().into_iter().any(|plan| plan["id"].to_string().as_str() == &**id);
             let plan = answers["plans"].get(*id).filter(|_| known);
             plan.map_or_else(|| gone(&format!("unknown query execution id: {id}")), Answer::json)
         }

@@ -17,6 +17,9 @@ use crate::units::Bytes;
 const METADATA_VERSION: &str = "v1";
 /// Largest metadata entry that is read: about 100,000 SST files.
 const MAX_METADATA: u64 = 16 << 20;
+/// Largest entry that is unpacked. Manifests are rewritten at 1 GiB by `RocksDB` itself and are a
+/// few KiB in Spark's stores.
+pub(super) const MAX_ENTRY: u64 = 1 << 30;
 /// Local descriptors up to this size are read whole; Spark's have a few KiB.
 const WHOLE: u64 = 256 << 10;
 /// Bytes fetched at a time from a remote zip; most whole descriptors fit in one.
@@ -108,6 +111,26 @@ pub(super) fn is_plain_name(name: &str) -> bool {
 pub fn open_zip(storage: &Storage, path: &str) -> Result<ZipArchive<ZipSource>, String> {
     let source = ZipSource::open(storage, path)?;
     ZipArchive::new(source).map_err(|error| format!("it is no readable zip archive: {error}"))
+}
+
+/// Reads every entry of a descriptor to its end, where its checksum is compared.
+///
+/// # Errors
+/// A sentence saying which entry is damaged, and how.
+pub fn check_entries(zip: &mut ZipArchive<ZipSource>) -> Result<(), String> {
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(|error| format!("a damaged entry: {error}"))?;
+        let name = match entry.name() {
+            Ok(name) if is_plain_name(&name) => format!("entry `{name}`"),
+            _ => format!("entry {index}"),
+        };
+        let read = io::copy(&mut entry.by_ref().take(MAX_ENTRY), &mut io::sink())
+            .map_err(|error| format!("{name} is damaged: {error}"))?;
+        if read == MAX_ENTRY {
+            return Err(format!("{name} is larger than {MAX_ENTRY} bytes"));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the `metadata` entry of an opened snapshot.

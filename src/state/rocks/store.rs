@@ -16,13 +16,10 @@ use rocksdb::{BlockBasedOptions, DB, DBRawIteratorWithThreadMode, MergeOperands,
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-use super::snapshot::{self, SnapshotMetadata, SstFile, ZipSource};
+use super::snapshot::{self, MAX_ENTRY, SnapshotMetadata, SstFile, ZipSource};
 use crate::storage::Storage;
 use crate::units::Bytes;
 
-/// Largest entry unpacked from a descriptor. Manifests are rewritten at 1 GiB by `RocksDB`
-/// itself and are a few KiB in Spark's stores.
-const MAX_ENTRY: u64 = 1 << 30;
 /// Bytes of a table file read at a time; by itself `RocksDB` would begin with single blocks.
 const READAHEAD: usize = 512 << 10;
 /// Table files kept open at a time; bounds descriptors and index memory of stores with many.
