@@ -13,6 +13,7 @@ use statetop::telemetry::{
 };
 use statetop::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
 
+#[allow(clippy::wildcard_imports, reason = "the pieces that every test of screens is made of")]
 use crate::support::*;
 
 /// The id of the checkpoint in [`inspect_report`].
