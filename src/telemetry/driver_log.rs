@@ -43,6 +43,13 @@ pub(super) struct DriverLog {
 /// An event and the line on which it begins.
 pub(super) type Found = (u64, EventKind);
 
+/// When an entry was written, and of which query, where that is known without its message.
+#[derive(Debug)]
+struct About {
+    timestamp: Option<UnixMillis>,
+    query: QueryRef,
+}
+
 /// An exception whose lines are still coming.
 #[derive(Debug)]
 struct Gathering {
@@ -66,15 +73,18 @@ impl DriverLog {
             return;
         }
         match Line::of(text) {
-            Some(head) => self.entry(line, head.timestamp, head.rest, None, found),
+            Some(Line { timestamp, rest }) => {
+                let about = About { timestamp, query: QueryRef::default() };
+                self.entry(line, about, rest, None, found);
+            }
             None => self.without_head(line, text, found),
         }
     }
 
     /// Takes an entry of a structured log, which is complete.
     pub(super) fn structured(&mut self, line: u64, entry: Entry, found: &mut Vec<Found>) {
-        let Entry { timestamp, message, exception } = entry;
-        self.entry(line, timestamp, &message, exception, found);
+        let Entry { timestamp, query, message, exception } = entry;
+        self.entry(line, About { timestamp, query }, &message, exception, found);
         self.settle(found);
     }
 
@@ -82,7 +92,7 @@ impl DriverLog {
     fn entry(
         &mut self,
         line: u64,
-        timestamp: Option<UnixMillis>,
+        about: About,
         message: &str,
         exception: Option<String>,
         found: &mut Vec<Found>,
@@ -90,7 +100,7 @@ impl DriverLog {
         self.settle(found);
         self.headed = true;
         let Some(said) = Message::of(message) else { return };
-        let text = exception.unwrap_or_default();
+        let (timestamp, text) = (about.timestamp, exception.unwrap_or_default());
         match said {
             Message::Failed(query) => {
                 let of = Failure::Query(query);
@@ -104,7 +114,7 @@ impl DriverLog {
                 let of = Failure::Repartition { checkpoint: checkpoint.to_owned(), partitions };
                 self.gathering = Some(Gathering { line, timestamp, of, text });
             }
-            said => found.extend(self.told(timestamp, said).map(|kind| (line, kind))),
+            said => found.extend(self.told(about, said).map(|kind| (line, kind))),
         }
     }
 
@@ -146,7 +156,8 @@ impl DriverLog {
     }
 
     /// The event of a message that needs no further lines.
-    fn told(&mut self, timestamp: Option<UnixMillis>, said: Message<'_>) -> Option<EventKind> {
+    fn told(&mut self, about: About, said: Message<'_>) -> Option<EventKind> {
+        let About { timestamp, query: about } = about;
         Some(match said {
             Message::Starting { query, checkpoint } => EventKind::Started(Started {
                 query,
@@ -163,8 +174,9 @@ impl DriverLog {
                 let worked_off = std::mem::take(&mut self.no_more_data);
                 return worked_off.then(|| self.end(timestamp, query, None)).flatten();
             }
-            Message::Idle => EventKind::Idle { query: QueryRef::default(), timestamp },
+            Message::Idle => EventKind::Idle { query: about, timestamp },
             Message::ConfRestored { key, asked, kept } => EventKind::ConfRestored(ConfRestored {
+                query: about,
                 key: key.to_owned(),
                 asked: asked.to_owned(),
                 kept: kept.to_owned(),

@@ -408,6 +408,8 @@ pub enum RepartitionStage {
 /// Spark says so with a WARN line in the driver's log only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfRestored {
+    /// Which query; only structured logs tell.
+    pub query: QueryRef,
     /// The conf, as the log names it: `spark.sql.shuffle.partitions`, on Spark 4.2 and later
     /// `spark.sql.streaming.internal.stateStore.partitions` for the same.
     pub key: String,

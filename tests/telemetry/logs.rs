@@ -35,7 +35,8 @@ fn confs_that_are_asked_for_in_vain() {
     let conf = |key: &str, asked: &str, kept: &str, timestamp| {
         let (key, asked, kept) = (key.to_owned(), asked.to_owned(), kept.to_owned());
         let timestamp = Some(timestamp);
-        EventKind::ConfRestored(ConfRestored { key, asked, kept, timestamp })
+        let query = QueryRef::default();
+        EventKind::ConfRestored(ConfRestored { query, key, asked, kept, timestamp })
     };
     assert_eq!(
         kinds("driverlog-conf-restored-from-offset-log.log"),
@@ -184,6 +185,129 @@ fn a_progress_within_a_log() {
     assert_eq!((progress.batch, progress.rows_in), (Some(BatchId(6)), Some(600)));
     assert_eq!(progress.operators[0].rows, Rows::Known(734));
     assert_eq!(progress.query.name.as_deref(), Some("ledger_agg"));
+}
+
+/// What kinds of event there are, with the end of the run's id, the batch or the class.
+fn story(name: &str) -> Vec<String> {
+    let run = |query: &QueryRef| {
+        let run = query.run.as_deref().unwrap_or("?");
+        run[run.len().saturating_sub(3)..].to_owned()
+    };
+    let word = |kind| match kind {
+        EventKind::Started(started) => {
+            let checkpoint = started.checkpoint.unwrap_or_default();
+            let leaf = checkpoint.rsplit('/').next().unwrap();
+            format!("{} started {leaf}", run(&started.query))
+        }
+        EventKind::Progress(progress) => {
+            format!("{} batch {}", run(&progress.query), progress.batch.unwrap())
+        }
+        EventKind::Idle { query, .. } => format!("{} idle", run(&query)),
+        EventKind::Terminated(ended) => match (ended.exception, ended.class_in_text) {
+            (None, _) => format!("{} stopped", run(&ended.query)),
+            (Some(_), class) => {
+                format!("{} failed {}", run(&ended.query), class.unwrap_or_default())
+            }
+        },
+        EventKind::ConfRestored(conf) => format!("{} kept {}", run(&conf.query), conf.kept),
+        EventKind::Repartition(note) => match note.stage {
+            RepartitionStage::Begun => format!("to {} begun", note.partitions),
+            RepartitionStage::Planned => format!("to 8 is batch {}", note.batch.unwrap()),
+            RepartitionStage::Done { duration_ms } => format!("to 8 took {}", duration_ms.unwrap()),
+            RepartitionStage::Failed { class_in_text, .. } => class_in_text.unwrap(),
+        },
+        other => format!("{other:?}"),
+    };
+    kinds(name).into_iter().map(word).collect()
+}
+
+#[test]
+fn a_structured_log_says_of_which_query_every_entry_is() {
+    let told = story("driverlog-oss-4.3.0-structured.jsonl");
+    assert_eq!(
+        told,
+        [
+            "101 started my_agg",
+            "101 batch 0",
+            "101 stopped",
+            "102 started my_agg",
+            "102 kept 5",
+            "102 stopped",
+            "to 8 begun",
+            "to 8 is batch 5",
+            "to 8 took 11211",
+            "to 8 begun",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH",
+            "103 started my_agg",
+            "103 kept 8",
+            "103 batch 6",
+            "103 stopped",
+            "105 started failing",
+            "105 failed FOREACH_BATCH_USER_FUNCTION_ERROR",
+            "106 started my_agg",
+            "106 kept 8",
+            "106 failed STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        ]
+    );
+}
+
+#[test]
+fn a_query_that_works_off_what_is_available_ends_without_a_word_of_its_own() {
+    let told = story("driverlog-oss-4.3.0-available-now-repartition-restart.log");
+    assert_eq!(
+        told,
+        [
+            "108 started my_agg",
+            "? kept 5",
+            "108 batch 3",
+            "108 batch 4",
+            "108 stopped",
+            "to 8 begun",
+            "to 8 is batch 5",
+            "to 8 took 4511",
+            "to 8 begun",
+            "109 started my_agg",
+            "? kept 8",
+            "109 batch 6",
+            "109 batch 7",
+            "109 stopped",
+            "111 started failing",
+        ]
+    );
+}
+
+#[test]
+fn the_event_log_of_spark_has_rows_and_offsets_in_other_places() {
+    let name = "eventlog-oss-4.3.0-query-events.jsonl";
+    assert_eq!(
+        story(name),
+        [
+            "112 started ",
+            "112 batch 0",
+            "112 batch 1",
+            "112 batch 2",
+            "112 idle",
+            "112 idle",
+            "112 stopped",
+            "108 started ",
+            "108 batch 3",
+            "108 batch 4",
+            "108 stopped",
+            "109 started ",
+            "109 batch 6",
+            "109 batch 7",
+            "109 stopped",
+            "111 started ",
+            "111 batch 0",
+            "111 failed ",
+            "113 started ",
+            "113 failed STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        ]
+    );
+    let EventKind::Progress(first) = &kinds(name)[1] else { panic!("a progress") };
+    // 300 rows lie in each file of the source.
+    assert_eq!(first.rows_in, Some(300));
+    assert_eq!(first.sources[0].end, Some(serde_json::json!({"logOffset": 0})));
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl ProgressLine {
             EventKind::ConfRestored(conf) => Self {
                 timestamp: conf.timestamp,
                 conf: Some(ConfLine { key: conf.key, asked: conf.asked, kept: conf.kept }),
-                ..Self::new(LineKind::ConfRestored, &place)
+                ..Self::new(LineKind::ConfRestored, &place).about(&conf.query)
             },
             EventKind::Interrupted(text) => {
                 Self { text: Some(text), ..Self::new(LineKind::Interrupted, &place) }

@@ -1,13 +1,16 @@
 //! Logs that are JSON: one object per entry.
 //!
+//! Since entries have a context, they tell of which query messages are that do not name one.
 //! Spark 4 writes `{"ts", "level", "msg", "context", "exception", "logger"}`
 //! (`spark.log.structuredLogging.enabled`, `SparkLayout.json`); `pyspark` and log shippers
 //! write much the same under other names.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::telemetry::event::QueryRef;
 use crate::telemetry::number;
 use crate::units::UnixMillis;
 
@@ -15,10 +18,12 @@ const TIMES: [&str; 4] = ["ts", "timestamp", "@timestamp", "time"];
 const MESSAGES: [&str; 2] = ["msg", "message"];
 
 /// An entry of a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::telemetry) struct Entry {
     /// When.
     pub(in crate::telemetry) timestamp: Option<UnixMillis>,
+    /// Of which query.
+    pub(in crate::telemetry) query: QueryRef,
     /// What it says, perhaps after its logger.
     pub(in crate::telemetry) message: String,
     /// The exception with it, as a stack trace.
@@ -31,9 +36,20 @@ impl Entry {
         object.get("level")?.as_str()?;
         let message = MESSAGES.iter().find_map(|name| object.get(*name)?.as_str())?;
         let timestamp = TIMES.iter().find_map(|name| object.get(*name).and_then(number::time));
+        let query = object.get("context").map(query).unwrap_or_default();
         let exception = object.get("exception").and_then(exception);
-        Some(Self { timestamp, message: message.to_owned(), exception })
+        Some(Self { timestamp, query, message: message.to_owned(), exception })
     }
+}
+
+/// The query of a context: `QUERY_ID` and `RUN_ID`, in small letters before Spark 4.3.
+fn query(context: &Value) -> QueryRef {
+    let text = |name: &str| {
+        let mut fields = context.as_object().into_iter().flatten();
+        let (_, value) = fields.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+        number::text(value).map(Arc::from)
+    };
+    QueryRef { id: text("query_id"), run: text("run_id"), name: None }
 }
 
 /// An exception as Java prints one. Spark's layout has the outermost one only, without causes.
@@ -78,7 +94,7 @@ mod tests {
     fn entries_have_a_level_and_a_message() {
         let spark = json!({
             "ts": "1970-01-01T00:00:01.000Z", "level": "ERROR", "msg": "it failed",
-            "context": {"query_id": "a"}, "logger": "MicroBatchExecution",
+            "context": {"QUERY_ID": "a", "run_id": "b"}, "logger": "MicroBatchExecution",
             "exception": {
                 "class": "org.x.E", "msg": "[A_B] no",
                 "stacktrace": [{"class": "a.B", "method": "c", "file": "B.scala", "line": 7}],
@@ -86,6 +102,7 @@ mod tests {
         });
         let expected = Entry {
             timestamp: Some(UnixMillis(1000)),
+            query: QueryRef { id: Some("a".into()), run: Some("b".into()), name: None },
             message: "it failed".to_owned(),
             exception: Some("org.x.E: [A_B] no\n\tat a.B.c(B.scala:7)".to_owned()),
         };

@@ -83,10 +83,10 @@ fn structured_entries_are_complete() {
     let (mut reader, mut found) = (DriverLog::default(), Vec::new());
     let message = "Query q [id = a, runId = b] terminated with error".to_owned();
     let exception = Some("org.x.E: [A_B] no".to_owned());
-    reader.structured(7, Entry { timestamp: None, message, exception }, &mut found);
+    reader.structured(7, Entry { message, exception, ..Entry::default() }, &mut found);
     let [(7, kind)] = found.as_slice() else { panic!("one event at line 7: {found:?}") };
     assert_eq!(failure(kind), ("org.x.E: [A_B] no", Some("A_B")));
     let message = "Streaming query made progress: {\n  \"batchId\" : 3\n}".to_owned();
-    reader.structured(8, Entry { timestamp: None, message, exception: None }, &mut found);
+    reader.structured(8, Entry { message, ..Entry::default() }, &mut found);
     assert!(matches!(&found[1], (8, EventKind::Progress(_))));
 }
