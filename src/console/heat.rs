@@ -105,7 +105,7 @@ impl Metric {
         match self {
             Self::Rows => "keys in the state",
             Self::Bytes => "files of the state",
-            Self::Arriving => "shuffled to the tasks of the operator",
+            Self::Arriving => "read from the shuffle, as map-side combining left them",
             Self::TaskTime => "from launch to end of the task",
             Self::CommitTime => "of the task's state stores",
             Self::Memory => "of the operator's state stores",

@@ -20,6 +20,7 @@ use super::text::{Row, width, wrap};
 use crate::analysis::consequences::FORMULAS;
 use crate::diagnosis::{Finding, Severity};
 use crate::report::PartitionReport;
+use crate::telemetry::timeline::task_of;
 use crate::units::PartitionId;
 
 /// Columns of labels and keys.
@@ -258,6 +259,13 @@ fn partition(state: &State, id: PartitionId, columns: usize) -> Content {
     );
     rows.push(Row::new());
     families(&mut rows, part, columns);
+    let span = state.tasks(store.key.operator, store.partitions);
+    if let Some((batch, load)) = span.and_then(|span| span.batches.first().copied())
+        && let Some(task) = task_of(load, id)
+    {
+        rows.push(Row::new());
+        batch::task(&mut rows, batch, task, columns);
+    }
     Content { title, rows }
 }
 

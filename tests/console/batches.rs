@@ -301,6 +301,13 @@ fn partitions_are_compared_by_what_tasks_tell() {
 }
 
 #[test]
+fn all_about_a_partition_tells_of_its_task() {
+    let mut console = telling(80, 24);
+    console.keys("2mm\ndG");
+    snapshot("told-overlay-partition", &console.screen());
+}
+
+#[test]
 fn the_chooser_says_why_a_metric_cannot_be_used() {
     let mut console = Console::new(80, 24);
     console.observe(&usual(), BATCH).keys("2m");

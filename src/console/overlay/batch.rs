@@ -12,7 +12,7 @@ use crate::telemetry::{
     Measure, OperatorProgress, PartitionLoad, Progress, Rows, SourceProgress, TaskLoad, Teller,
     Watermark,
 };
-use crate::units::UnixMillis;
+use crate::units::{BatchId, UnixMillis};
 
 /// Characters of a value of unknown fields that are shown: the rest is for other tools.
 const LONGEST: usize = 2_000;
@@ -34,6 +34,34 @@ pub(super) fn content(state: &State, columns: usize, symbols: &Symbols) -> Conte
         page.load(load, symbols);
     }
     Content { title: format!("batch {}", batch.id), rows: page.rows }
+}
+
+/// What the task of one partition did in a batch.
+pub(super) fn task(rows: &mut Vec<Row>, batch: BatchId, task: &TaskLoad, columns: usize) {
+    let mut page = Page { rows: Vec::new(), columns };
+    page.heading(&format!("Its task in batch {batch}"));
+    page.known("took", task.task_ms.map(format::millis));
+    page.known("rows arrived", task.arriving.map(format::count));
+    page.known("bytes arrived", task.arriving_bytes.map(format::bytes));
+    page.known("state rows", task.rows.map(format::count));
+    page.known("put", task.updated.map(format::count));
+    page.known("removed", task.removed.map(format::count));
+    page.known("dropped", task.dropped.map(format::count));
+    page.known("memory", task.memory.map(format::bytes));
+    let times = [task.update_ms, task.removal_ms, task.commit_ms, task.gc_ms, task.fetch_wait_ms];
+    for (label, millis) in
+        ["updates", "removals", "commit", "gc", "fetch wait"].into_iter().zip(times)
+    {
+        page.known(label, millis.map(format::millis));
+    }
+    page.known("spilled", task.spilled.map(format::bytes));
+    page.known("executor", task.executor.as_deref().map(str::to_owned));
+    page.known("host", task.host.as_deref().map(str::to_owned));
+    let loaded = |loaded| {
+        if loaded { "from storage: it was not on the executor" } else { "no: it was there already" }
+    };
+    page.known("loaded", task.loaded.map(|was| loaded(was).to_owned()));
+    rows.append(&mut page.rows);
 }
 
 struct Page {

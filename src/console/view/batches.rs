@@ -208,7 +208,7 @@ pub(super) fn answer(state: &State) -> Row {
     match cadence(query, state.place()) {
         Cadence::About(every) if slow > every && times.count() >= MANY => Row::of(
             format!(
-                "One batch in 20 takes {} or longer: more than the about {} between triggers.",
+                "1 batch in 20 takes {} or more; triggers come about every {}.",
                 words(slow),
                 words(every)
             ),
