@@ -148,6 +148,49 @@ fn a_cut_snapshot_is_found_wherever_it_is() {
     }
 }
 
+/// Writes a zip again with its manifest cut in half; every entry has the checksum of its bytes.
+fn cut_manifest(path: &Path) {
+    let mut old = zip::ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
+    let mut new = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for at in 0..old.len() {
+        let mut entry = old.by_index(at).unwrap();
+        let name = entry.name().unwrap().into_owned();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+        if name.starts_with("MANIFEST") {
+            bytes.truncate(bytes.len() / 2);
+        }
+        new.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut new, &bytes).unwrap();
+    }
+    fs::write(path, new.finish().unwrap().into_inner()).unwrap();
+}
+
+/// Also of snapshots that no retained batch is read from, all of whose table files are in others.
+#[test]
+fn a_manifest_that_ends_early_is_found_wherever_it_is() {
+    let count = files(&fixture("agg-window-hot-4.3.0").path.join("state"), ".zip").len();
+    for index in (0..count).step_by(count / 6) {
+        let checkpoint = fixture("agg-window-hot-4.3.0");
+        let zip = files(&checkpoint.path.join("state"), ".zip")[index].clone();
+        cut_manifest(&zip);
+        let (report, code) = verify(&checkpoint);
+        let zip = name(&checkpoint, &zip);
+        assert!(faults(&report).contains(&("damaged-snapshot", &zip)), "{zip}: {report:#}");
+        assert_eq!(code, 1);
+    }
+}
+
+/// In state checkpoint format 2 the commit names the state of every operator.
+#[test]
+fn state_that_a_commit_names_and_is_gone_is_unreadable() {
+    let checkpoint = fixture("agg-format2-4.3.0");
+    fs::remove_dir_all(checkpoint.path.join("state")).unwrap();
+    let (report, code) = verify(&checkpoint);
+    assert_eq!(faults(&report), [("missing-operator-directory", "state/0")]);
+    assert_eq!((&report["verdict"], code), (&"unreadable".into(), 1));
+}
+
 /// A snapshot whose bytes are whole but are not the ones that its checksum file is of.
 #[test]
 fn a_wrong_file_checksum_is_found() {

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &KeysArgs, around: &mut Surroundings<'_>) -> Result<Exit
     Ok(Exit::by_findings(&report.findings))
 }
 
-/// Prints the report. Keys in JSON are exact; elsewhere they are masked unless revealed.
+/// Prints the report. Keys in JSON and CSV are exact; on the page they are masked unless revealed.
 pub(crate) fn print(
     report: &KeysReport,
     reveal: Reveal,
@@ -81,7 +81,7 @@ pub(crate) fn print(
     match format {
         Format::Table => out.write_all(page(report, reveal, look).as_bytes()),
         Format::Json => json::write(report, out),
-        Format::Csv => csv(report, reveal, out),
+        Format::Csv => csv(report, out),
     }
 }
 
@@ -268,8 +268,8 @@ fn partitions(key: &KeyReport, look: Look) -> String {
     shown.join(", ")
 }
 
-/// One line per key.
-fn csv(report: &KeysReport, reveal: Reveal, out: &mut dyn Write) -> io::Result<()> {
+/// One line per key, in full: it is for programs, like JSON.
+fn csv(report: &KeysReport, out: &mut dyn Write) -> io::Result<()> {
     let heading = [
         "batch",
         "operator",
@@ -289,7 +289,7 @@ fn csv(report: &KeysReport, reveal: Reveal, out: &mut dyn Write) -> io::Result<(
             csv::or_empty(report.batch),
             report.operator.to_string(),
             rank.to_string(),
-            text::clean(&key_words(&key.key, reveal)).into_owned(),
+            text::clean(&key_words(&key.key, Reveal::Shown)).into_owned(),
             key.rows.to_string(),
             key.bytes.to_string(),
             key.weight.to_string(),
@@ -405,11 +405,14 @@ mod tests {
     #[test]
     fn csv_has_a_line_per_key() {
         let mut out = Vec::new();
-        csv(&report(), Reveal::Masked, &mut out).unwrap();
+        csv(&report(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4);
-        assert_eq!(lines[1], "1841,0,1,account_id=…7,6100,610000,6100,0,0.061,37,false");
-        assert_eq!(lines[2], "1841,0,2,account_id=…9,500,50000,500,0,0.005,0 1 2 3 4 5 6 7,true");
+        assert_eq!(lines[1], "1841,0,1,account_id=acct-7,6100,610000,6100,0,0.061,37,false");
+        assert_eq!(
+            lines[2],
+            "1841,0,2,account_id=ac\\u{1b}[2J9,500,50000,500,0,0.005,0 1 2 3 4 5 6 7,true"
+        );
     }
 }

@@ -54,7 +54,10 @@ pub(crate) fn run(args: &PlanArgs, around: &mut Surroundings<'_>) -> Result<Exit
     });
     let look = around.look(args.output.color);
     let format = args.output.format.unwrap_or(Format::Table);
-    print(&report, Reveal::of(args.reveal), format, look, around.out)?;
+    match (format, args.to) {
+        (Format::Csv, None) if !report.curve.is_empty() => curve_csv(&report, around.out)?,
+        _ => print(&report, Reveal::of(args.reveal), format, look, around.out)?,
+    }
     if report.partial {
         return Ok(INTERRUPTED);
     }
@@ -272,6 +275,25 @@ fn decimal(value: f64) -> String {
 
 fn money(value: f64) -> String {
     format!("{value:.2}")
+}
+
+/// One line per count that was compared.
+fn curve_csv(report: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
+    let heading =
+        ["batch", "operator", "partitions", "max", "mean", "max_over_mean", "p99", "empty"];
+    let records = report.curve.iter().map(|point| {
+        [
+            csv::or_empty(report.batch),
+            report.operator.to_string(),
+            point.partitions.to_string(),
+            point.max.to_string(),
+            point.mean.to_string(),
+            csv::or_empty(point.max_over_mean),
+            point.p99.to_string(),
+            point.empty.to_string(),
+        ]
+    });
+    csv::write(heading, records, out)
 }
 
 /// One line per partition, of both layouts.

@@ -109,7 +109,7 @@ fn describe(page: &mut Page, fault: &VerifyFault, look: Look) {
     place.extend(fault.store.as_ref().filter(|store| *store != "default").cloned());
     place.extend(fault.partition.map(|partition| format!("partition {partition}")));
     if place.is_empty() {
-        place.push("logs".to_owned());
+        place.push(fault.file.clone().unwrap_or_else(|| "logs".to_owned()));
     }
     let title = format!("{}: {}", text::clean(&place.join(" ")), fault.id);
     page.push(look.paint(Role::Title, &title));

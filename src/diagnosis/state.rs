@@ -223,7 +223,10 @@ fn detail(fault: &StateFault) -> String {
             format!("In {file}, {count} keys or values are not as their schema says: {reason}")
         }
         FaultKind::MissingOperator => {
-            format!("Expected the directory {file}, since operators with higher ids have one")
+            format!(
+                "Expected the directory {file}, since the last commit or the ids of other \
+                 operators say that there is one"
+            )
         }
         FaultKind::MissingOperatorMetadata => format!(
             "Expected {file}, which Spark 4.0 and later write, found nothing. The operator's name \

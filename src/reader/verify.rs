@@ -28,6 +28,9 @@ const NO_FAULTS: [&str; 6] = [
     "strange-names",
 ];
 
+/// The finding for an operator whose state is gone.
+const MISSING_STATE: &str = "missing-operator-directory";
+
 /// What to check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyRequest {
@@ -107,10 +110,16 @@ fn check(
 /// What there is to say of a query without state.
 pub(super) fn of_logs(inspect: &InspectReport) -> VerifyReport {
     let faults: Vec<VerifyFault> = log_faults(&inspect.findings).collect();
+    let verdict = match faults.as_slice() {
+        [] => Soundness::Sound,
+        // There should be some: the logs name it.
+        some if some.iter().any(|fault| fault.id == MISSING_STATE) => Soundness::Unreadable,
+        _ => Soundness::Faults,
+    };
     VerifyReport {
         checkpoint: inspect.checkpoint.clone(),
         batch: inspect.batch,
-        verdict: if faults.is_empty() { Soundness::Sound } else { Soundness::Faults },
+        verdict,
         faults,
         checked: Checked::default(),
         partial: false,

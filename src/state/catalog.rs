@@ -71,7 +71,9 @@ impl Catalog {
     /// Reads operator metadata and schema files; no file of a partition but partition 0's schema.
     pub fn read(storage: &Storage, checkpoint: &Checkpoint, batch: BatchId) -> Self {
         let mut catalog = Self::default();
-        catalog.state_faults.extend(missing_operators(checkpoint.operator_dirs()));
+        let ids = checkpoint.commit(batch).and_then(|commit| commit.state_ids.as_ref());
+        let named: Vec<OperatorId> = ids.iter().flat_map(|ids| ids.operators()).collect();
+        catalog.state_faults.extend(missing_operators(checkpoint.operator_dirs(), &named));
         for id in checkpoint.operator_dirs() {
             let lookup = checkpoint.operator_metadata(storage, *id, batch);
             let readable = lookup.metadata.is_some() || !lookup.faults.is_empty();
@@ -120,11 +122,18 @@ impl Catalog {
     }
 }
 
-/// Operator ids count from 0 without gaps.
-fn missing_operators(present: &[OperatorId]) -> impl Iterator<Item = StateFault> {
+/// Operators that were there: ids count from 0 without gaps, and the commit of a query in state
+/// checkpoint format 2 names the state of each.
+fn missing_operators(
+    present: &[OperatorId],
+    named: &[OperatorId],
+) -> impl Iterator<Item = StateFault> {
     let last = present.iter().max().map_or(0, |id| id.0);
-    // Ids come from directory names: a made-up huge one must not become a huge list.
-    let missing = (0..last).map(OperatorId).filter(|id| !present.contains(id)).take(MAX_MISSING);
+    // Ids come from names in files: a made-up huge one must not become a huge list.
+    let before_last = (0..last).map(OperatorId).filter(|id| !named.contains(id));
+    let expected: Vec<OperatorId> = before_last.chain(named.iter().copied()).collect();
+    let present = present.to_vec();
+    let missing = expected.into_iter().filter(move |id| !present.contains(id)).take(MAX_MISSING);
     missing.map(|operator| StateFault {
         operator,
         store: DEFAULT.to_owned(),

@@ -24,6 +24,7 @@ pub struct KeyHash(pub i32);
 impl KeyHash {
     /// The partition of a key with this hash among `partitions`: the remainder that is not
     /// negative. Partition 0 of none.
+    #[inline]
     pub fn partition(self, partitions: u32) -> PartitionId {
         let wide = i64::from(self.0).checked_rem_euclid(i64::from(partitions)).unwrap_or(0);
         PartitionId(u32::try_from(wide).unwrap_or(0))
@@ -31,12 +32,14 @@ impl KeyHash {
 
     /// Chains a value of 32 bits: boolean (0 or 1), byte, short, integer, date, float bits.
     #[must_use]
+    #[inline]
     pub fn int(self, value: i32) -> Self {
         Self(finish(mix(self.0.cast_unsigned(), value.cast_unsigned()), 4))
     }
 
     /// Chains a value of 64 bits: long, timestamp, double bits, decimal of up to 18 digits.
     #[must_use]
+    #[inline]
     pub fn long(self, value: i64) -> Self {
         let value = value.cast_unsigned();
         #[expect(clippy::cast_possible_truncation, reason = "the halves, low first")]
@@ -69,6 +72,7 @@ impl KeyHash {
     /// Chains bytes: strings, binaries, and decimals of more than 18 digits as the shortest
     /// big-endian two's complement.
     #[must_use]
+    #[inline]
     pub fn bytes(self, value: &[u8]) -> Self {
         let mut hash = self.0.cast_unsigned();
         let (blocks, tail) = value.as_chunks::<4>();
@@ -153,11 +157,13 @@ fn shortest(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
+#[inline]
 fn mix(hash: u32, block: u32) -> u32 {
     let block = block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     (hash ^ block).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
 }
 
+#[inline]
 fn finish(hash: u32, length: u32) -> i32 {
     let hash = hash ^ length;
     let hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);

@@ -18,12 +18,33 @@ const WORD: usize = 8;
 ///
 /// # Errors
 /// A sentence when the key is malformed or has a type that cannot be hashed.
+#[inline]
 pub fn hash(view: &KeyView<'_>, columns: &[GroupingColumn]) -> Result<KeyHash, String> {
-    columns.iter().try_fold(SEED, |seed, column| match find(view, &column.path)? {
-        KeyColumn::Slot(row, at) => hash_slot(seed, row, at, &column.field.data_type),
-        KeyColumn::Word(word) => hash_word(seed, word, &column.field.data_type),
-        KeyColumn::Null => Ok(seed),
-    })
+    let mut hash = SEED;
+    for column in columns {
+        let data_type = &column.field.data_type;
+        hash = match slot(view, column) {
+            Some((row, at)) => hash_slot(hash, row, at, data_type)?,
+            None => match find(view, &column.path)? {
+                KeyColumn::Slot(row, at) => hash_slot(hash, &row, at, data_type)?,
+                KeyColumn::Word(word) => hash_word(hash, word, data_type)?,
+                KeyColumn::Null => hash,
+            },
+        };
+    }
+    Ok(hash)
+}
+
+/// The row and slot of a column that is a whole column of the key, as nearly all are.
+#[inline]
+fn slot<'k, 'a>(
+    view: &'k KeyView<'a>,
+    column: &GroupingColumn,
+) -> Option<(&'k RowView<'a>, usize)> {
+    match column.path.as_slice() {
+        [at] => view.slot(*at),
+        _ => None,
+    }
 }
 
 /// Writes an `UnsafeRow` of the columns at these paths: bytes that are equal for two keys
@@ -40,18 +61,14 @@ pub fn identity(
     row.clear();
     row.resize(bitmap + columns.len() * WORD, 0);
     for (at, column) in columns.iter().enumerate() {
-        let word = match find(view, &column.path)? {
-            KeyColumn::Slot(from, slot) if from.is_null(slot) => None,
-            KeyColumn::Slot(from, slot) if is_variable(&column.field.data_type) => {
-                let bytes = from.bytes(slot).map_err(|wrong| wrong.to_string())?;
-                let place = (row.len() as u64) << 32 | bytes.len() as u64;
-                row.extend_from_slice(bytes);
-                row.resize(row.len().next_multiple_of(WORD), 0);
-                Some(place)
-            }
-            KeyColumn::Slot(from, slot) => Some(from.word(slot)),
-            KeyColumn::Word(word) => Some(word),
-            KeyColumn::Null => None,
+        let data_type = &column.field.data_type;
+        let word = match slot(view, column) {
+            Some((from, slot)) => take(from, slot, data_type, row)?,
+            None => match find(view, &column.path)? {
+                KeyColumn::Slot(from, slot) => take(&from, slot, data_type, row)?,
+                KeyColumn::Word(word) => Some(word),
+                KeyColumn::Null => None,
+            },
         };
         let (place, value) = match word {
             Some(word) => (bitmap + at * WORD, word),
@@ -62,6 +79,26 @@ pub fn identity(
         }
     }
     Ok(())
+}
+
+/// The word of a slot; what it points to is put behind `into` first. `None` for a null.
+fn take(
+    from: &RowView<'_>,
+    slot: usize,
+    data_type: &DataType,
+    into: &mut Vec<u8>,
+) -> Result<Option<u64>, String> {
+    if from.is_null(slot) {
+        return Ok(None);
+    }
+    if !is_variable(data_type) {
+        return Ok(Some(from.word(slot)));
+    }
+    let bytes = from.bytes(slot).map_err(|wrong| wrong.to_string())?;
+    let place = (into.len() as u64) << 32 | bytes.len() as u64;
+    into.extend_from_slice(bytes);
+    into.resize(into.len().next_multiple_of(WORD), 0);
+    Ok(Some(place))
 }
 
 fn row_word(row: &[u8], at: usize) -> u64 {
@@ -112,7 +149,7 @@ fn find<'a>(view: &KeyView<'a>, path: &[usize]) -> Result<KeyColumn<'a>, String>
 
 fn hash_slot(
     seed: KeyHash,
-    row: RowView<'_>,
+    row: &RowView<'_>,
     at: usize,
     data_type: &DataType,
 ) -> Result<KeyHash, String> {
@@ -128,7 +165,7 @@ fn hash_slot(
             fields
                 .iter()
                 .enumerate()
-                .try_fold(seed, |seed, (at, field)| hash_slot(seed, nested, at, &field.data_type))
+                .try_fold(seed, |seed, (at, field)| hash_slot(seed, &nested, at, &field.data_type))
         }
         DataType::Decimal { precision: 19.., .. }
         | DataType::CalendarInterval
@@ -138,7 +175,7 @@ fn hash_slot(
         | DataType::Map(..)
         | DataType::Variant
         | DataType::Other(_) => {
-            let value = unsafe_row::column(row, at, data_type)?;
+            let value = unsafe_row::column(*row, at, data_type)?;
             seed.value(&value, data_type).ok_or_else(|| not_hashable(data_type))
         }
         _ => hash_word(seed, row.word(at), data_type),
@@ -151,6 +188,7 @@ fn hash_slot(
     clippy::cast_possible_wrap,
     reason = "the type says how many bytes are in use"
 )]
+#[inline]
 fn hash_word(seed: KeyHash, word: u64, data_type: &DataType) -> Result<KeyHash, String> {
     Ok(match data_type {
         DataType::Void => seed,

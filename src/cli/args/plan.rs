@@ -26,7 +26,11 @@ EXAMPLES:
 
 Counts are exact as long as the keys fit --memory. Beyond that the lightest are forgotten, and
 weights are shown with the error that this can have made, such as 81,204 ± 120: the true weight
-is 81,204 or at most 120 more.";
+is 81,204 or at most 120 more.
+
+Rows are rows of the store: a list of a key is one row however many elements it has (weigh it by
+bytes), and the start of a session is no grouping column, since it plays no part in the hash.
+CSV and JSON have keys in full.";
 
 pub(crate) const PLAN_EXAMPLES: &str = "\
 EXAMPLES:

@@ -77,6 +77,7 @@ impl KeyEncoder {
     }
 
     /// Cuts a stored key into its parts.
+    #[inline]
     pub(super) fn split<'a>(&self, raw: &'a [u8]) -> Result<KeyParts<'a>, String> {
         let mut parts = KeyParts { first: raw, rest: None, time: 0 };
         match self {
@@ -117,6 +118,7 @@ fn sortable_time(bytes: [u8; 8]) -> i64 {
 }
 
 /// Takes the version byte off encoded bytes.
+#[inline]
 pub(super) fn versioned(bytes: &[u8]) -> Result<&[u8], String> {
     match bytes.split_first() {
         Some((&VERSION, row)) => Ok(row),
@@ -213,6 +215,7 @@ impl KeyLayout {
         self.parts(raw).map_err(|reason| Undecodable { reason, bytes: raw })
     }
 
+    #[inline]
     fn parts<'a>(&'a self, raw: &'a [u8]) -> Result<KeyView<'a>, String> {
         let row = |bytes: &'a [u8], columns| {
             let bytes = match self.framing {
@@ -276,6 +279,17 @@ impl<'a> KeyView<'a> {
     #[must_use]
     pub fn fields(&self) -> &'a [Field] {
         &self.layout.fields
+    }
+
+    /// The row and slot of a logical column that is kept as it is.
+    #[must_use]
+    #[inline]
+    pub fn slot(&self, column: usize) -> Option<(&RowView<'a>, usize)> {
+        match self.layout.places.get(column)? {
+            Place::First(at) => Some((&self.first, *at)),
+            Place::Rest(at) => Some((&self.rest, *at)),
+            Place::Ordering(_) | Place::Time => None,
+        }
     }
 
     /// A logical column.

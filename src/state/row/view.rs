@@ -65,6 +65,7 @@ impl<'a> RowView<'a> {
     ///
     /// # Errors
     /// When the size is no multiple of 8 or too small for the columns.
+    #[inline]
     pub fn row(bytes: &'a [u8], columns: usize) -> Result<Self, Malformed> {
         if !bytes.len().is_multiple_of(WORD) {
             return Err(Malformed::Size(bytes.len()));
@@ -175,6 +176,7 @@ impl<'a> RowView<'a> {
     ///
     /// # Errors
     /// When it is no such row.
+    #[inline]
     pub fn nested(&self, column: usize, columns: usize) -> Result<Self, Malformed> {
         Self::row(self.bytes(column)?, columns)
     }

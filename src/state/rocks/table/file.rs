@@ -166,6 +166,7 @@ pub(super) struct Cursor<'t> {
     /// The user key with sequence number and kind behind it.
     key: Vec<u8>,
     value: (usize, usize),
+    repeats: bool,
 }
 
 impl<'t> Cursor<'t> {
@@ -182,6 +183,7 @@ impl<'t> Cursor<'t> {
             end: 0,
             key: Vec::new(),
             value: (0, 0),
+            repeats: false,
         }
     }
 
@@ -195,11 +197,22 @@ impl<'t> Cursor<'t> {
         }
         let entry = entry(&self.block, self.at, self.end)?;
         let own = self.block.get(entry.key.0..entry.key.1).unwrap_or_default();
-        self.key.truncate(entry.shared);
-        self.key.extend_from_slice(own);
-        if self.key.len() < PACKED {
+        if entry.shared > self.key.len() || (self.at == 0 && entry.shared > 0) {
+            return Err(TableError::Damaged("a key shares more than there is"));
+        }
+        let before = self.key.len();
+        let length = entry.shared + own.len();
+        if length < PACKED {
             return Err(TableError::Damaged("a key has no sequence number"));
         }
+        // What is shared is all that the two have in common, but at restart points.
+        self.repeats = length == before
+            && match entry.shared {
+                0 => own.get(..length - PACKED) == self.key.get(..length - PACKED),
+                shared => shared >= length - PACKED,
+            };
+        self.key.truncate(entry.shared);
+        self.key.extend_from_slice(own);
         self.value = entry.value;
         self.at = entry.value.1;
         Ok(true)
@@ -209,6 +222,12 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub(super) fn key(&self) -> &[u8] {
         self.key.split_at_checked(self.key.len().saturating_sub(PACKED)).map_or(&[], |(key, _)| key)
+    }
+
+    /// Whether the user key is that of the entry before in this file.
+    #[inline]
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// Sequence number and kind, as one number: greater is newer.
@@ -240,7 +259,6 @@ impl<'t> Cursor<'t> {
         self.next += 1;
         self.at = 0;
         self.end = entries_end(&self.block)?;
-        self.key.clear();
         Ok(true)
     }
 

@@ -102,20 +102,18 @@ impl Tables {
         let mut merge = Merging::new(self, ahead)?;
         let mut key = Vec::new();
         while let Some(newest) = merge.newest() {
-            let kind = kind_of(newest.packed());
-            let flow = match kind {
-                VALUE => visit(newest.key(), &|| newest.value()),
-                _ => ControlFlow::Continue(()),
-            };
-            if flow.is_break() {
-                return Ok(());
-            }
-            key.clear();
-            key.extend_from_slice(newest.key());
-            match kind {
-                VALUE | DELETION | SINGLE_DELETION => merge.pass(&key)?,
+            match kind_of(newest.packed()) {
+                VALUE => {
+                    if visit(newest.key(), &|| newest.value()).is_break() {
+                        return Ok(());
+                    }
+                    merge.pass()?;
+                }
+                DELETION | SINGLE_DELETION => merge.pass()?,
                 MERGE => {
-                    let value = merge.join(&key, self.delimiter)?;
+                    key.clear();
+                    key.extend_from_slice(newest.key());
+                    let value = merge.join(self.delimiter)?;
                     if visit(&key, &|| &value).is_break() {
                         return Ok(());
                     }
@@ -153,69 +151,112 @@ struct Merging<'t> {
     order: Vec<usize>,
     /// The cursor that was moved last, for blame.
     last: usize,
+    /// How the next entry stands to the one after it.
+    next: Next,
+}
+
+/// How the next entry stands to the first of another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Its key is in no other file, or no other file is left.
+    Alone,
+    /// The other file has an older entry of the same key.
+    Repeated,
 }
 
 impl<'t> Merging<'t> {
     fn new(tables: &'t Tables, ahead: usize) -> Result<Self, BadFile> {
         let cursors = tables.files.iter().map(|(_, file)| Cursor::new(file, ahead)).collect();
-        let mut merge = Self { tables, cursors, order: Vec::new(), last: 0 };
+        let mut merge = Self { tables, cursors, order: Vec::new(), last: 0, next: Next::Alone };
         for at in 0..tables.files.len() {
-            merge.move_on(at)?;
+            if merge.step(at)? {
+                merge.insert(at);
+            }
         }
+        merge.look_ahead();
         Ok(merge)
     }
 
     /// The cursor at the next entry.
+    #[inline]
     fn newest(&self) -> Option<&Cursor<'t>> {
         self.cursors.get(*self.order.last()?)
     }
 
-    /// Goes behind the next entry.
-    fn advance(&mut self) -> Result<(), BadFile> {
-        match self.order.pop() {
-            Some(at) => self.move_on(at),
-            None => Ok(()),
+    /// Goes behind the next entry; whether the new next one is of the same key.
+    #[inline]
+    fn advance(&mut self) -> Result<bool, BadFile> {
+        let Some(at) = self.order.last().copied() else { return Ok(false) };
+        let repeated = self.next == Next::Repeated;
+        if self.step(at)? {
+            let same = self.newest().is_some_and(Cursor::repeats);
+            self.settle();
+            return Ok(repeated || same);
         }
+        self.order.pop();
+        self.look_ahead();
+        Ok(repeated)
     }
 
-    /// Goes behind all entries of `key`.
-    fn pass(&mut self, key: &[u8]) -> Result<(), BadFile> {
-        self.advance()?;
-        while self.newest().is_some_and(|cursor| cursor.key() == key) {
-            self.advance()?;
-        }
+    /// Goes behind all entries of the next entry's key.
+    #[inline]
+    fn pass(&mut self) -> Result<(), BadFile> {
+        while self.advance()? {}
         Ok(())
     }
 
-    /// Puts together what was merged into `key`, and goes behind all its entries.
-    fn join(&mut self, key: &[u8], delimiter: MergeDelimiter) -> Result<Vec<u8>, BadFile> {
+    /// Puts together what was merged into the next entry's key, and goes behind all its entries.
+    fn join(&mut self, delimiter: MergeDelimiter) -> Result<Vec<u8>, BadFile> {
         let mut parts: Vec<Vec<u8>> = Vec::new();
-        while let Some(cursor) = self.newest().filter(|cursor| cursor.key() == key) {
+        while let Some(cursor) = self.newest() {
             let kind = kind_of(cursor.packed());
             if [VALUE, MERGE].contains(&kind) {
                 parts.push(cursor.value().to_vec());
             }
             if kind != MERGE {
-                self.pass(key)?;
+                self.pass()?;
                 break;
             }
-            self.advance()?;
+            if !self.advance()? {
+                break;
+            }
         }
         parts.reverse();
         Ok(parts.join(delimiter.bytes()))
     }
 
-    /// Moves a cursor that is not in the order, and puts it into its place there.
-    fn move_on(&mut self, at: usize) -> Result<(), BadFile> {
+    /// Moves a cursor to its next entry; whether there is one.
+    #[inline]
+    fn step(&mut self, at: usize) -> Result<bool, BadFile> {
         self.last = at;
-        let Some(cursor) = self.cursors.get_mut(at) else { return Ok(()) };
-        match cursor.advance() {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(error) => return Err(self.bad(&error)),
+        let Some(cursor) = self.cursors.get_mut(at) else { return Ok(false) };
+        cursor.advance().map_err(|error| self.bad(&error))
+    }
+
+    /// Puts the cursor that was first, and has moved, into its place. Mostly it stays: keys that
+    /// follow each other lie in one file.
+    #[inline]
+    fn settle(&mut self) {
+        let Some((first, second)) = self.first_two() else {
+            self.next = Next::Alone;
+            return;
+        };
+        match first.key().cmp(second.key()) {
+            Ordering::Less => self.next = Next::Alone,
+            Ordering::Equal if first.packed() > second.packed() => self.next = Next::Repeated,
+            Ordering::Equal | Ordering::Greater => {
+                if let Some(at) = self.order.pop() {
+                    self.insert(at);
+                }
+                self.look_ahead();
+            }
         }
+    }
+
+    /// Puts a cursor that is not in the order into its place there.
+    fn insert(&mut self, at: usize) {
         let Self { cursors, order, .. } = self;
-        let (Some(moved), cursors) = (cursors.get(at), &*cursors) else { return Ok(()) };
+        let Some(moved) = cursors.get(at) else { return };
         let comes_later = |other: &usize| {
             let Some(other) = cursors.get(*other) else { return false };
             let keys = other.key().cmp(moved.key());
@@ -223,7 +264,19 @@ impl<'t> Merging<'t> {
         };
         let place = order.partition_point(comes_later);
         order.insert(place, at);
-        Ok(())
+    }
+
+    /// Compares the next entry with the one of another file that comes after it.
+    fn look_ahead(&mut self) {
+        let repeated = self.first_two().is_some_and(|(first, second)| first.key() == second.key());
+        self.next = if repeated { Next::Repeated } else { Next::Alone };
+    }
+
+    /// The cursors at the next entry and at the first one of the other files.
+    #[inline]
+    fn first_two(&self) -> Option<(&Cursor<'t>, &Cursor<'t>)> {
+        let (first, rest) = self.order.split_last()?;
+        Some((self.cursors.get(*first)?, self.cursors.get(*rest.last()?)?))
     }
 
     fn bad(&self, error: &TableError) -> BadFile {
