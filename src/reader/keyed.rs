@@ -11,7 +11,6 @@ use crate::report::KeyOffers;
 use crate::state::families::Mapping;
 use crate::state::grouping::{Grouping, GroupingColumn};
 use crate::state::hash::KeyHash;
-use crate::state::placement;
 use crate::state::reading::{FamilyReading, Positions, StoreReading};
 use crate::state::row::decoder::{FamilyDecoder, KeyColumns};
 use crate::state::row::render::Json;
@@ -19,6 +18,7 @@ use crate::state::row::types::{DataType, Field};
 use crate::state::row::unsafe_row;
 use crate::state::row::value::Value;
 use crate::state::whole::Rows;
+use crate::state::{identity, placement};
 use crate::units::PartitionId;
 
 /// The columns that keys are told apart by, in one family.
@@ -362,7 +362,7 @@ pub(super) fn identity(
     into: &mut Vec<u8>,
 ) -> Result<(), String> {
     match columns {
-        KeyColumns::View(view) => placement::identity(view, by, into),
+        KeyColumns::View(view) => identity::write(view, by, into),
         KeyColumns::Values(values) => {
             // Avro has no such bytes of its own: the JSON of the values does as well.
             into.clear();
@@ -387,7 +387,8 @@ pub(super) fn restore(key: &[u8], fields: &[Field], is_json: bool) -> serde_json
     if is_json {
         return serde_json::from_slice(key).unwrap_or_default();
     }
-    match unsafe_row::decode(key, fields) {
+    let Some(row) = identity::row(key, fields.len()) else { return serde_json::Value::Null };
+    match unsafe_row::decode(&row, fields) {
         Ok(value) => json(&value),
         Err(why) => serde_json::to_value(why).unwrap_or_default(),
     }

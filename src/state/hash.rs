@@ -26,8 +26,10 @@ impl KeyHash {
     /// negative. Partition 0 of none.
     #[inline]
     pub fn partition(self, partitions: u32) -> PartitionId {
-        let wide = i64::from(self.0).checked_rem_euclid(i64::from(partitions)).unwrap_or(0);
-        PartitionId(u32::try_from(wide).unwrap_or(0))
+        // Counts beyond 31 bits do not exist; with fewer, the division is a quick one.
+        let count = i32::try_from(partitions).unwrap_or(i32::MAX);
+        let at = self.0.checked_rem_euclid(count).unwrap_or(0);
+        PartitionId(at.unsigned_abs())
     }
 
     /// Chains a value of 32 bits: boolean (0 or 1), byte, short, integer, date, float bits.

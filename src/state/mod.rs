@@ -11,6 +11,7 @@ pub mod fault;
 pub mod files;
 pub mod grouping;
 pub mod hash;
+pub mod identity;
 pub mod lists;
 mod logs;
 pub mod merge;

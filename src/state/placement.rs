@@ -1,5 +1,4 @@
-//! From a stored key to the hash of its grouping key, and to the bytes that tell grouping keys
-//! apart, without making values on the way.
+//! From a stored key to the hash of its grouping key, without making values on the way.
 //!
 //! Every key of every store is hashed when state is read, so this is the hottest code there is.
 
@@ -10,9 +9,6 @@ use super::row::types::{DataType, Field};
 use super::row::unsafe_row;
 use super::row::value::Value;
 use super::row::view::RowView;
-
-/// Bytes of a word of a row.
-const WORD: usize = 8;
 
 /// The hash of a grouping key: its columns chained, from the seed on.
 ///
@@ -37,7 +33,7 @@ pub fn hash(view: &KeyView<'_>, columns: &[GroupingColumn]) -> Result<KeyHash, S
 
 /// The row and slot of a column that is a whole column of the key, as nearly all are.
 #[inline]
-fn slot<'k, 'a>(
+pub(super) fn slot<'k, 'a>(
     view: &'k KeyView<'a>,
     column: &GroupingColumn,
 ) -> Option<(&'k RowView<'a>, usize)> {
@@ -47,84 +43,8 @@ fn slot<'k, 'a>(
     }
 }
 
-/// Writes an `UnsafeRow` of the columns at these paths: bytes that are equal for two keys
-/// exactly when the values there are, and that can be decoded again.
-///
-/// # Errors
-/// A sentence when the key is malformed.
-pub fn identity(
-    view: &KeyView<'_>,
-    columns: &[GroupingColumn],
-    row: &mut Vec<u8>,
-) -> Result<(), String> {
-    let bitmap = columns.len().div_ceil(64) * WORD;
-    row.clear();
-    row.resize(bitmap + columns.len() * WORD, 0);
-    for (at, column) in columns.iter().enumerate() {
-        let data_type = &column.field.data_type;
-        let word = match slot(view, column) {
-            Some((from, slot)) => take(from, slot, data_type, row)?,
-            None => match find(view, &column.path)? {
-                KeyColumn::Slot(from, slot) => take(&from, slot, data_type, row)?,
-                KeyColumn::Word(word) => Some(word),
-                KeyColumn::Null => None,
-            },
-        };
-        let (place, value) = match word {
-            Some(word) => (bitmap + at * WORD, word),
-            None => (at / 64 * WORD, row_word(row, at / 64 * WORD) | 1 << (at % 64)),
-        };
-        if let Some(bytes) = row.get_mut(place..place + WORD) {
-            bytes.copy_from_slice(&value.to_le_bytes());
-        }
-    }
-    Ok(())
-}
-
-/// The word of a slot; what it points to is put behind `into` first. `None` for a null.
-fn take(
-    from: &RowView<'_>,
-    slot: usize,
-    data_type: &DataType,
-    into: &mut Vec<u8>,
-) -> Result<Option<u64>, String> {
-    if from.is_null(slot) {
-        return Ok(None);
-    }
-    if !is_variable(data_type) {
-        return Ok(Some(from.word(slot)));
-    }
-    let bytes = from.bytes(slot).map_err(|wrong| wrong.to_string())?;
-    let place = (into.len() as u64) << 32 | bytes.len() as u64;
-    into.extend_from_slice(bytes);
-    into.resize(into.len().next_multiple_of(WORD), 0);
-    Ok(Some(place))
-}
-
-fn row_word(row: &[u8], at: usize) -> u64 {
-    row.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word))
-}
-
-/// Whether a column's word is the place of bytes elsewhere in the row.
-fn is_variable(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::String
-            | DataType::Binary
-            | DataType::Decimal { precision: 19.., .. }
-            | DataType::CalendarInterval
-            | DataType::TimestampNanos
-            | DataType::TimestampNtzNanos
-            | DataType::Variant
-            | DataType::Struct(_)
-            | DataType::Array(_)
-            | DataType::Map(..)
-            | DataType::Other(_)
-    )
-}
-
 /// The column at a path: a key column, then columns of nested structs.
-fn find<'a>(view: &KeyView<'a>, path: &[usize]) -> Result<KeyColumn<'a>, String> {
+pub(super) fn find<'a>(view: &KeyView<'a>, path: &[usize]) -> Result<KeyColumn<'a>, String> {
     let (first, inner) = path.split_first().ok_or("an empty path")?;
     let mut found = view.column(*first)?;
     let mut fields: &[Field] = view.fields();

@@ -11,6 +11,13 @@ use thiserror::Error;
 /// Bytes of a word: a slot of a row, a piece of a bitmap, the alignment of everything.
 const WORD: usize = 8;
 
+/// A number of columns or elements, or of bytes before them: no more than there are bytes in the
+/// row, whose sizes have 32 bits.
+#[inline]
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// What is wrong with the bytes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformed {
@@ -53,11 +60,12 @@ pub enum Malformed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowView<'a> {
     bytes: &'a [u8],
+    // Narrow, since views are made of every key of the state.
+    count: u32,
+    slots: u32,
     /// Where the bitmap begins: 0 in a row, 8 in an array.
-    nulls: usize,
-    slots: usize,
-    count: usize,
-    width: usize,
+    nulls: u8,
+    width: u8,
 }
 
 impl<'a> RowView<'a> {
@@ -75,7 +83,7 @@ impl<'a> RowView<'a> {
         if bytes.len() < expected {
             return Err(Malformed::Short { found: bytes.len(), expected, columns });
         }
-        Ok(Self { bytes, nulls: 0, slots, count: columns, width: WORD })
+        Ok(Self { bytes, count: narrow(columns), slots: narrow(slots), nulls: 0, width: 8 })
     }
 
     /// The array whose elements are `width` bytes apart: 1, 2, 4 or 8.
@@ -99,13 +107,14 @@ impl<'a> RowView<'a> {
         if end > bytes.len() {
             return Err(wrong);
         }
-        Ok(Self { bytes, nulls: WORD, slots, count, width })
+        let width = u8::try_from(width).map_err(|_| wrong)?;
+        Ok(Self { bytes, count: narrow(count), slots: narrow(slots), nulls: 8, width })
     }
 
     /// Number of columns or elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.count
+        self.count as usize
     }
 
     /// Whether there are no columns or elements.
@@ -123,17 +132,17 @@ impl<'a> RowView<'a> {
     /// Bytes of the slots of all columns or elements.
     #[must_use]
     pub fn slot_bytes(&self) -> usize {
-        self.count * self.width
+        self.len() * usize::from(self.width)
     }
 
     /// Whether the column is null. One that does not exist is.
     #[must_use]
     #[inline]
     pub fn is_null(&self, column: usize) -> bool {
-        column >= self.count
+        column >= self.len()
             || self
                 .bytes
-                .get(self.nulls + column / 8)
+                .get(usize::from(self.nulls) + column / 8)
                 .is_none_or(|byte| byte >> (column % 8) & 1 == 1)
     }
 
@@ -143,10 +152,11 @@ impl<'a> RowView<'a> {
     #[must_use]
     #[inline]
     pub fn word(&self, column: usize) -> u64 {
-        if column >= self.count {
+        if column >= self.len() {
             return 0;
         }
-        let slot = self.bytes.get(self.slots + column * self.width..).unwrap_or_default();
+        let at = self.slots as usize + column * usize::from(self.width);
+        let slot = self.bytes.get(at..).unwrap_or_default();
         match self.width {
             1 => slot.first().copied().map_or(0, u64::from),
             2 => slot.first_chunk().copied().map_or(0, |b| u64::from(u16::from_le_bytes(b))),
@@ -162,7 +172,7 @@ impl<'a> RowView<'a> {
     /// When they lie outside of the row.
     #[inline]
     pub fn bytes(&self, column: usize) -> Result<&'a [u8], Malformed> {
-        if column >= self.count {
+        if column >= self.len() {
             return Err(Malformed::NoColumn(column));
         }
         let word = self.word(column);
