@@ -8,6 +8,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -125,7 +126,6 @@ fn for_every_recording(mut check: impl FnMut(&Recording, &[EventKind])) {
 }
 
 #[test]
-#[ignore = "does not hold yet for all recordings"]
 fn every_microbatch_is_told_once_with_its_time_and_rows() {
     for_every_recording(|recording, events| {
         let told: BTreeMap<Which<'_>, &Progress> =
@@ -138,25 +138,42 @@ fn every_microbatch_is_told_once_with_its_time_and_rows() {
                 let what = format!("{} {} {which:?}", recording.version, query["name"]);
                 expected.insert(which);
                 let one = told.get(&which).unwrap_or_else(|| panic!("{what}"));
-                check_progress(&what, query, reported, one);
+                check_progress(&what, recording, query, reported, one);
             }
         }
         assert_eq!(told.into_keys().collect::<BTreeSet<_>>(), expected);
     });
 }
 
-fn check_progress(what: &str, query: &Value, reported: &Value, one: &Progress) {
+/// Queries whose sink is a function (`foreachBatch`). Before 4.1 what it does with the rows begins
+/// with rows that are given, so that the interface shows neither the source nor the state.
+fn is_hidden(recording: &Recording, query: &Value) -> bool {
+    recording.version.as_str() < "4.1" && (query["name"] == "twice" || query["name"] == "failing")
+}
+
+fn check_progress(
+    what: &str,
+    recording: &Recording,
+    query: &Value,
+    reported: &Value,
+    one: &Progress,
+) {
     assert_eq!(one.told_by, Teller::Plan);
     assert_eq!(one.query.name.as_deref(), query["name"].as_str(), "{what}");
-    // The plan begins within the trigger, and takes up nearly all of `addBatch`.
+    // The plan begins within the trigger, and takes up most of `addBatch`; a busy machine may take
+    // a while before the first plan begins.
     let trigger = reported["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     let after = one.timestamp.unwrap().0 - trigger.as_millisecond();
     let whole = reported["durationMs"]["triggerExecution"].as_i64().unwrap();
     assert!((0..=whole).contains(&after), "{what}: {after} of {whole}");
     let [(phase, took)] = one.phases.as_slice() else { panic!("{what}: {:?}", one.phases) };
     let add_batch = reported["durationMs"]["addBatch"].as_i64().unwrap();
-    let around = add_batch - i64::try_from(*took).unwrap();
-    assert!(phase == "addBatch" && (-5..=250).contains(&around), "{what}: {took}, {add_batch}");
+    let fits = (add_batch / 2..=add_batch + 5).contains(&i64::try_from(*took).unwrap());
+    assert!(phase == "addBatch" && fits, "{what}: {took}, {add_batch}");
+    if is_hidden(recording, query) {
+        assert_eq!((one.rows_in, one.operators.len()), (None, 0), "{what}");
+        return;
+    }
     // A join has two sources.
     let rows_in = (query["name"] != "join").then(|| reported["numInputRows"].as_u64().unwrap());
     assert_eq!(one.rows_in, rows_in, "{what}");
@@ -181,7 +198,9 @@ fn check_operator(
     let times = if query["name"] == "twice" { 2 } else { 1 };
     let count = |name: &str| reported[name].as_u64().unwrap() / times;
     if query["rows_tracked"] == false {
-        let expected = if count("numRowsUpdated") > 0 { Rows::Untracked } else { Rows::Known(0) };
+        // The interface of 3.5 says so itself; later ones say 0.
+        let shows = what.starts_with("3.5") || count("numRowsUpdated") > 0;
+        let expected = if shows { Rows::Untracked } else { Rows::Known(0) };
         assert_eq!(told.rows, expected, "{what}");
     } else {
         assert_eq!(told.rows, Rows::Known(count("numRowsTotal")), "{what}");
@@ -272,7 +291,6 @@ fn is_same(stage: &[&Value], load: &PartitionLoad) -> bool {
 }
 
 #[test]
-#[ignore = "does not hold yet for all recordings"]
 fn a_failure_is_told_with_its_reason_where_there_is_one_and_a_stop_is_none() {
     for_every_recording(|recording, events| {
         let mut ends = BTreeMap::new();
@@ -287,7 +305,8 @@ fn a_failure_is_told_with_its_reason_where_there_is_one_and_a_stop_is_none() {
         let exception = ends["failing"].exception.as_deref().unwrap();
         let says_why = exception.contains("the table LEDGER is locked");
         assert!(says_why || exception.contains("does not say why"), "{version}: {exception}");
-        assert_eq!(says_why, version.as_str() >= "4", "{version}");
+        // The interface has the messages of plans from 4.1 on.
+        assert_eq!(says_why, version.as_str() >= "4.1", "{version}");
     });
 }
 
@@ -304,7 +323,6 @@ fn the_environment_is_told_without_secrets() {
 }
 
 #[test]
-#[ignore = "does not hold yet for all recordings"]
 fn a_running_application_is_told_the_same_as_one_that_is_read_at_once() {
     let recording = spark_ui::of("4.3.0");
     let times: Vec<i64> = list(&recording.answers["sql"])
@@ -536,7 +554,6 @@ fn a_source_that_fails_is_asked_again_and_says_so_once() {
 }
 
 #[test]
-#[ignore = "does not hold yet for all recordings"]
 fn another_application_in_the_same_place_is_told_from_its_beginning() {
     let (first, second) = (spark_ui::of("3.5.9"), spark_ui::of("4.3.0"));
     let (old, new) = (first.application().to_owned(), second.application().to_owned());
@@ -604,9 +621,9 @@ fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Replaces some values anywhere in an answer.
-fn spoil(value: &mut Value, next: &mut impl FnMut(usize) -> usize) {
-    if next(150) == 0 {
+/// Replaces about one in `rarity` values anywhere in an answer.
+fn spoil(value: &mut Value, rarity: usize, next: &mut impl FnMut(usize) -> usize) {
+    if next(rarity) == 0 {
         *value = match next(8) {
             0 => Value::Null,
             1 => json!(-1),
@@ -620,38 +637,62 @@ fn spoil(value: &mut Value, next: &mut impl FnMut(usize) -> usize) {
         return;
     }
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| spoil(item, next)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| spoil(field, next)),
+        Value::Array(items) => items.iter_mut().for_each(|item| spoil(item, rarity, next)),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|field| spoil(field, rarity, next));
+        }
         _ => {}
     }
 }
 
-#[test]
-#[ignore = "does not hold yet for all recordings"]
-fn answers_that_are_spoilt_in_any_place_end_with_words_and_no_panic() {
-    for seed in 0..25 {
-        let recording = spark_ui::of(if seed % 2 == 0 { "3.5.9" } else { "4.3.0" });
-        let asked = AtomicUsize::new(0);
-        let server = Server::start(move |request| {
-            let count = asked.fetch_add(1, Ordering::SeqCst) as u64;
-            match spark_ui::answer(&recording, "", &View::default(), request) {
-                Answer::Whole(200, kind, body) if count > 2 => {
-                    let mut next = numbers(seed * 10_000 + count);
-                    let mut value: Value = serde_json::from_slice(&body).unwrap();
-                    spoil(&mut value, &mut next);
-                    Answer::Whole(200, kind, value.to_string().into_bytes())
-                }
-                answer => answer,
+/// Follows a recording that is spoilt at about one in `rarity` values, for so many questions, and
+/// gives how many events it told.
+fn follow_spoilt(recording: &Arc<Recording>, seed: u64, rarity: usize, questions: u64) -> usize {
+    let (version, recording) = (recording.version.clone(), Arc::clone(recording));
+    let (asked, cancel) = (AtomicUsize::new(0), Cancel::default());
+    let enough = cancel.clone();
+    let server = Server::start(move |request| {
+        let count = asked.fetch_add(1, Ordering::SeqCst) as u64;
+        if count >= questions {
+            enough.cancel();
+        }
+        match spark_ui::answer(&recording, "", &View::default(), request) {
+            Answer::Whole(200, kind, body) if count > 2 => {
+                let mut next = numbers(seed * 10_000 + count);
+                let mut value: Value = serde_json::from_slice(&body).unwrap();
+                spoil(&mut value, rarity, &mut next);
+                Answer::Whole(200, kind, value.to_string().into_bytes())
             }
-        });
-        let rounds = AtomicUsize::new(0);
-        let ui = open(&server.address, following(impatient()));
-        let cancel = Cancel::default();
-        ui.read(&cancel, &mut |_| {
-            let enough =
-                rounds.fetch_add(1, Ordering::SeqCst) > 40 || server.requests().len() > 400;
-            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        assert_eq!(server.most_at_once(), 1);
-    }
+            answer => answer,
+        }
+    });
+    // Pauses are some intervals, however often it fails.
+    let options = Options { interval: Duration::from_micros(1), ..following(impatient()) };
+    let mut told = 0;
+    let ended = open(&server.address, options).read(&cancel, &mut |_| {
+        told += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(server.most_at_once(), 1);
+    // What is spoilt may also say that the application has ended.
+    assert!(ended == Ended::Stopped || told > 0, "{version} {seed}");
+    told
+}
+
+#[test]
+fn answers_that_are_spoilt_in_any_place_end_with_words_and_no_panic() {
+    let begun = Instant::now();
+    let recordings = ["3.5.9", "4.3.0"].map(|version| Arc::new(spark_ui::of(version)));
+    let told: Vec<usize> = (0..18)
+        .map(|seed| {
+            let place = usize::try_from(seed).unwrap();
+            let rarity = [30, 300, 3_000][place / 2 % 3];
+            follow_spoilt(&recordings[place % 2], seed, rarity, 80)
+        })
+        .collect();
+    assert!(
+        told.iter().filter(|told| **told > 10).count() >= 6,
+        "much is told all the same: {told:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

@@ -22,11 +22,7 @@ pub(crate) struct Recording {
 
 /// All recordings by release: those in the repository, or some that were just made.
 pub(crate) fn all() -> Vec<Recording> {
-    let folder = std::env::var_os("STATETOP_SPARK_UI").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/ui"),
-        PathBuf::from,
-    );
-    let entries = fs::read_dir(folder).unwrap();
+    let entries = fs::read_dir(folder()).unwrap();
     let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     dirs.sort();
     dirs.iter().map(|dir| Recording::read(dir)).collect()
@@ -34,7 +30,14 @@ pub(crate) fn all() -> Vec<Recording> {
 
 /// The recording of a release.
 pub(crate) fn of(version: &str) -> Recording {
-    all().into_iter().find(|one| one.version == version).unwrap()
+    Recording::read(&folder().join(version))
+}
+
+fn folder() -> PathBuf {
+    std::env::var_os("STATETOP_SPARK_UI").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/ui"),
+        PathBuf::from,
+    )
 }
 
 impl Recording {

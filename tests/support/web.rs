@@ -105,6 +105,8 @@ impl Server {
 
 /// Answers until the other side leaves.
 fn serve(stream: &TcpStream, answer: impl Fn(&Request) -> Answer) {
+    // Headers and body are two writes: without this the second waits for a late acknowledgement.
+    stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
         if write(stream, answer(&request)).is_err() {

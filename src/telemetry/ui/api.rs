@@ -1,11 +1,12 @@
 //! The parts of Spark's REST answers (`/api/v1`) that are used, as Spark 3.5 to 4.3 and its
 //! history server write them.
 //!
-//! What is missing or null is `None` or empty, and fields that are not named here are passed
-//! over: releases and vendors differ. Must not know what is made of the answers.
+//! What is missing, null or of another type is `None` or empty, and fields that are not named here
+//! are passed over: releases and vendors differ. Must not know what is made of the answers.
 
 #![expect(clippy::struct_field_names, reason = "fields are named as the interface names them")]
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use crate::units::UnixMillis;
 pub(super) struct Application {
     pub(super) id: String,
     /// The newest first.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) attempts: Vec<Attempt>,
 }
 
@@ -26,8 +27,11 @@ pub(super) struct Application {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Attempt {
+    #[serde(deserialize_with = "lenient")]
     pub(super) attempt_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) completed: bool,
+    #[serde(deserialize_with = "lenient")]
     pub(super) app_spark_version: Option<String>,
 }
 
@@ -35,7 +39,7 @@ pub(super) struct Attempt {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Environment {
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) spark_properties: Vec<(String, Value)>,
 }
 
@@ -44,28 +48,30 @@ pub(super) struct Environment {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Execution {
     pub(super) id: u64,
+    #[serde(deserialize_with = "lenient")]
     pub(super) status: ExecutionStatus,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) description: String,
     pub(super) submission_time: Moment,
     /// Milliseconds until its end, or until now.
     #[serde(deserialize_with = "lenient_count")]
     pub(super) duration: Option<u64>,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) running_job_ids: Vec<u64>,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) success_job_ids: Vec<u64>,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) failed_job_ids: Vec<u64>,
     /// Without details, or while it runs, there are none or they have no metrics.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) nodes: Vec<Node>,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) edges: Vec<Edge>,
     /// Why it failed, in newer releases. Empty when it did not.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) error_message: String,
     /// The plan within which it ran, or itself (Spark 4.1 and later).
+    #[serde(deserialize_with = "lenient_count")]
     pub(super) root_execution_id: Option<u64>,
 }
 
@@ -95,9 +101,9 @@ pub(super) enum ExecutionStatus {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Node {
     pub(super) node_id: u64,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) node_name: String,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) metrics: Vec<NodeMetric>,
 }
 
@@ -105,9 +111,9 @@ pub(super) struct Node {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct NodeMetric {
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) name: String,
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) value: String,
 }
 
@@ -122,7 +128,7 @@ pub(super) struct Edge {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Job {
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient_list")]
     pub(super) stage_ids: Vec<u64>,
 }
 
@@ -131,10 +137,12 @@ pub(super) struct Job {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Stage {
     /// `ACTIVE`, `COMPLETE`, `FAILED`, `PENDING`, `SKIPPED`.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) status: String,
     pub(super) attempt_id: u64,
+    #[serde(deserialize_with = "lenient")]
     pub(super) num_tasks: Option<u32>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) failure_reason: Option<String>,
 }
 
@@ -145,19 +153,24 @@ pub(super) struct Stage {
 pub(super) struct Task {
     pub(super) task_id: u64,
     /// The place in the attempt's list of tasks.
+    #[serde(deserialize_with = "lenient")]
     pub(super) index: Option<u32>,
     /// The partition of the stage's result; of a stateful stage the state partition. Below 0 in
     /// logs of old releases, which do not know it.
+    #[serde(deserialize_with = "lenient")]
     pub(super) partition_id: Option<i64>,
     pub(super) launch_time: Moment,
     /// Milliseconds from launch to end.
     #[serde(deserialize_with = "lenient_count")]
     pub(super) duration: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) executor_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) host: Option<String>,
     /// `RUNNING`, `SUCCESS`, `FAILED`, `KILLED`.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "lenient")]
     pub(super) status: String,
+    #[serde(deserialize_with = "lenient")]
     pub(super) task_metrics: Option<TaskMetrics>,
 }
 
@@ -169,6 +182,7 @@ pub(super) struct TaskMetrics {
     pub(super) jvm_gc_time: Option<u64>,
     #[serde(deserialize_with = "lenient_count")]
     pub(super) disk_bytes_spilled: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) shuffle_read_metrics: Option<ShuffleRead>,
 }
 
@@ -198,12 +212,49 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
-fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// A list of which each part is read for itself: what cannot be read is left out and counted, so
+/// that one odd plan does not hide a hundred others.
+#[derive(Debug)]
+pub(super) struct List<T> {
+    /// What could be read.
+    pub(super) items: Vec<T>,
+    /// How many there were.
+    pub(super) listed: usize,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), listed: 0 }
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all = Vec::<Value>::deserialize(deserializer)?;
+        let listed = all.len();
+        let items = all.into_iter().filter_map(|item| serde_json::from_value(item).ok());
+        Ok(Self { items: items.collect(), listed })
+    }
+}
+
+/// A value of the type that is expected; anything else is its default.
+fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
+    T: DeserializeOwned + Default,
 {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// A list without what cannot be read in it; anything else is an empty one.
+fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let list: List<T> = lenient(deserializer)?;
+    Ok(list.items)
 }
 
 /// A number that is not negative; anything else is not known.
@@ -229,5 +280,23 @@ mod tests {
         let task: Task = serde_json::from_str(r#"{"taskId": 3, "launchTime": "soon"}"#).unwrap();
         assert_eq!((task.task_id, task.partition_id, task.launch_time.0), (3, None, None));
         assert!(task.task_metrics.is_none());
+    }
+
+    #[test]
+    fn one_odd_value_or_item_hides_no_other() {
+        let plans: List<Execution> = serde_json::from_str(
+            r#"[{"id": 1, "status": null, "rootExecutionId": -1, "successJobIds": [3, "x", 4]},
+                {"id": "none"}, 7,
+                {"id": 2, "nodes": [{"nodeId": 5, "metrics": {}}, {"nodeId": null}, {"nodeId": 6}]}]"#,
+        )
+        .unwrap();
+        assert_eq!(plans.listed, 4);
+        let [first, second] = plans.items.try_into().unwrap();
+        assert_eq!(
+            (first.id, first.root_execution_id, first.success_job_ids),
+            (1, None, vec![3, 4])
+        );
+        assert_eq!(second.nodes.iter().map(|node| node.node_id).collect::<Vec<_>>(), [5, 6]);
+        assert!(serde_json::from_str::<List<Execution>>("{}").is_err(), "no list");
     }
 }

@@ -31,9 +31,9 @@ pub(super) struct Application {
 impl Application {
     /// Finds the application that an address means.
     pub(super) fn find(client: Client, address: &Address) -> Result<Self, ClientError> {
-        let all: Vec<api::Application> = client.get(&["applications"], &[])?;
-        let chosen =
-            choose(all, address).map_err(|words| client.error(Failure::Application(words)))?;
+        let all: api::List<api::Application> = client.get(&["applications"], &[])?;
+        let chosen = choose(all.items, address)
+            .map_err(|words| client.error(Failure::Application(words)))?;
         let api::Application { id, attempts } = chosen;
         let wanted = address.attempt.as_deref();
         let attempt = attempts

@@ -21,6 +21,8 @@ use super::credentials::{Credentials, CredentialsError};
 const REDIRECTS: usize = 5;
 /// Letters of a server's own words that are repeated.
 const GIST: usize = 160;
+/// How Spark says that an application is not there (`ApiRequestContext`, Spark 3.5 to 4.3).
+const NO_APPLICATION: &str = "no such app";
 
 /// How long is waited, and how much is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +96,12 @@ pub(super) enum Failure {
          it has expired or may not see this application"
     )]
     Denied(u16),
-    /// 404, from Spark itself: the application, plan or stage is not there.
+    /// 404, from Spark itself: the plan, job or stage is not there.
     #[error("not there: {0}")]
     Gone(String),
+    /// 404, from Spark itself: another application is there now, or none.
+    #[error("another application is there now: {0}")]
+    Replaced(String),
     /// 404, from something else.
     #[error(
         "nothing there (404): not a Spark UI, or under another prefix. Check what your browser \
@@ -182,6 +187,7 @@ impl Client {
             StatusCode::OK => self.body(response, begun),
             StatusCode::NOT_FOUND if html => Err(Failure::NotFound),
             StatusCode::NOT_FOUND => Err(match gist(&self.body(response, begun)?) {
+                Some(words) if words.starts_with(NO_APPLICATION) => Failure::Replaced(words),
                 Some(words) => Failure::Gone(words),
                 None => Failure::NotFound,
             }),

@@ -94,9 +94,15 @@ fn numbers(node: &Node) -> OperatorProgress {
     let count = |metric| of(metric).and_then(shown::count);
     let millis = |metric| of(metric).and_then(shown::millis);
     let (updated, removed) = (count(Metric::Updated), count(Metric::Removed));
+    // Spark 3.5 shows a metric that no task has set as -1 for each of them.
+    let is_unset = of(Metric::Rows).is_some_and(|text| text.trim_start().starts_with('-'));
     OperatorProgress {
         name: Some(node.node_name.clone()),
-        rows: progress::state_rows(count(Metric::Rows), updated, removed),
+        rows: if is_unset {
+            Rows::Untracked
+        } else {
+            progress::state_rows(count(Metric::Rows), updated, removed)
+        },
         updated,
         removed,
         dropped: count(Metric::Dropped),
@@ -193,6 +199,9 @@ mod tests {
         let metrics = [(metric::ROWS, "0"), ("number of updated state rows", "8")];
         let found = of(&plan(&[node(0, "StateStoreSave", &metrics)], &[]));
         assert_eq!(found[0].progress.rows, Rows::Untracked);
+        let metrics = [(metric::ROWS, "-5"), ("number of updated state rows", "0")];
+        let found = of(&plan(&[node(0, "StateStoreSave", &metrics)], &[]));
+        assert_eq!(found[0].progress.rows, Rows::Untracked, "of five tasks, in 3.5");
     }
 
     #[test]

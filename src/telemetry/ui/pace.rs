@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
-/// The longest pause, whatever happens.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The longest pause, whatever happens, in intervals: a minute of those that are usual.
+const LONGEST: u32 = 30;
 /// For one part of asking there are so many parts of leaving it alone.
 const REST: u32 = 2;
+/// Answers that take less are never called slow, however short the interval is.
+const QUICK: Duration = Duration::from_secs(1);
 
 /// How long to wait before asking again.
 #[derive(Debug)]
@@ -28,7 +30,7 @@ impl Pace {
     /// It answered all that was asked, which took so long.
     pub(super) fn answered(&mut self, took: Duration) {
         (self.failures, self.took) = (0, took);
-        let is_slow = self.pause() > self.interval.saturating_mul(2);
+        let is_slow = took > QUICK && self.pause() > self.interval.saturating_mul(2);
         self.slow = if is_slow { self.slow.saturating_add(1) } else { 0 };
     }
 
@@ -42,9 +44,10 @@ impl Pace {
     pub(super) fn pause(&self) -> Duration {
         if self.failures > 0 {
             let doubled = 2_u32.saturating_pow(self.failures - 1);
-            return self.interval.saturating_mul(doubled).min(LONGEST);
+            return self.interval.saturating_mul(doubled.min(LONGEST));
         }
-        self.interval.max(self.took.saturating_mul(REST)).min(LONGEST.max(self.interval))
+        let longest = self.interval.saturating_mul(LONGEST);
+        self.interval.max(self.took.saturating_mul(REST)).min(longest)
     }
 
     /// Whether answers are so slow that it is asked much less often than it was meant to be. The
@@ -90,5 +93,14 @@ mod tests {
         }
         pace.answered(Duration::from_secs(40));
         assert_eq!(pace.pause().as_secs(), 60);
+    }
+
+    #[test]
+    fn a_short_interval_makes_no_answer_slow() {
+        let mut pace = Pace::new(Duration::from_millis(10));
+        for _ in 0..3 {
+            pace.answered(Duration::from_millis(300));
+            assert_eq!((pace.pause(), pace.is_slow()), (Duration::from_millis(300), false));
+        }
     }
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::Options;
 use super::address::Address;
+use super::api::{Execution, List};
 use super::application::Application;
 use super::batches::{Batches, Microbatch};
 use super::client::{Client, ClientError};
@@ -54,6 +55,7 @@ enum Note {
     StageGone,
     TasksGone,
     ManyPlans,
+    OddPlans,
     Slow,
 }
 
@@ -141,17 +143,25 @@ impl<'a> Poller<'a> {
         self.connect()?;
         let mut listing = std::mem::take(&mut self.listing);
         let open = self.batches.oldest();
-        let listed = listing.read(open, &mut |offset, length| {
+        let mut odd = false;
+        let listed = listing.read::<Trouble>(open, &mut |offset, length| {
             let query = [
                 ("details", "false".to_owned()),
                 ("planDescription", "false".to_owned()),
                 ("offset", offset.to_string()),
                 ("length", length.to_string()),
             ];
-            self.get(&["sql"], &query)
+            let page: List<Execution> = self.get(&["sql"], &query)?;
+            odd |= page.items.len() < page.listed;
+            Ok(page.items)
         });
         self.listing = listing;
         let listed = listed?;
+        if odd {
+            self.note(Note::OddPlans, |_| {
+                "some plans are unlike those of Spark 3.5 to 4.3 and are left out".to_owned()
+            })?;
+        }
         if listed.dropped > 0 {
             self.interrupted(format!(
                 "{} plans were dropped before they could be read: the Spark UI keeps {} \

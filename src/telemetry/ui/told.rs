@@ -14,9 +14,12 @@ use crate::units::UnixMillis;
 
 /// The phase of a microbatch that is the run of its plan.
 const RUN_OF_THE_PLAN: &str = "addBatch";
-/// What Spark says of work that ended because the query was stopped.
+/// What Spark 3.5 says of work that ended because the query was stopped, and what any release says
+/// of a driver's thread that was waiting for it.
 const STOPPED: [&str; 3] =
     ["cancelled part of cancelled job group", "InterruptedException", "ClosedByInterruptException"];
+/// What Spark 4 says: `Job 31 cancelled Query NAME [id = …, runId = …] was stopped`.
+const WAS_STOPPED: &str = "] was stopped";
 
 /// The tasks of a stage, with how many it has.
 #[derive(Debug, Default)]
@@ -36,9 +39,9 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Adds what a plan tells.
+    /// Adds what a plan tells. One that finds the work of another done reads nothing.
     pub(super) fn add_plan(&mut self, plan: &Execution) {
-        self.rows_in = operators::rows_in(plan).or(self.rows_in);
+        self.rows_in = self.rows_in.max(operators::rows_in(plan));
     }
 
     /// Adds an operator, with the tasks that its stage has. One task says nothing of the count in
@@ -94,7 +97,11 @@ pub(super) fn load(batch: &Microbatch, operator: &Operator, tasks: &StageTasks) 
 
 /// The end of a run by a microbatch that failed, for a reason if one is known.
 pub(super) fn end(batch: &Microbatch, reason: Option<String>) -> Terminated {
-    let is_stop = |reason: &String| STOPPED.iter().any(|words| reason.contains(words));
+    let run = batch.query.run.as_deref().unwrap_or_default();
+    let is_stop = |reason: &String| {
+        STOPPED.iter().any(|words| reason.contains(words))
+            || reason.contains(&format!("runId = {run}{WAS_STOPPED}"))
+    };
     let exception = match reason {
         Some(reason) if is_stop(&reason) => None,
         Some(reason) => Some(reason),
@@ -152,9 +159,12 @@ mod tests {
         for stop in [
             "Job 28 cancelled part of cancelled job group c32a7772",
             "java.lang.InterruptedException\n\tat java.base/java.util",
+            "[SPARK_JOB_CANCELLED] Job 31 cancelled Query agg [id = q, runId = r] was stopped SQLSTATE: X",
         ] {
             assert_eq!(told(Some(stop)).exception, None, "{stop}");
         }
+        let other = "[SPARK_JOB_CANCELLED] Job 31 cancelled because killed via the Web UI";
+        assert!(told(Some(other)).exception.is_some(), "the query failed by it");
         let failed = told(Some("[FOREACH_BATCH_USER_FUNCTION_ERROR] An error: [A.B] inner"));
         assert!(failed.exception.is_some());
         assert_eq!(failed.class_in_text.as_deref(), Some("A.B"));

@@ -116,7 +116,8 @@ impl Poller<'_> {
     fn attempts(&mut self, stage: u64) -> Result<Vec<api::Stage>, Trouble> {
         let query = [("details", "false".to_owned()), ("withSummaries", "false".to_owned())];
         let told = self.get(&["stages", &stage.to_string()], &query);
-        let mut attempts: Vec<api::Stage> = self.kept(told, Note::StageGone)?.unwrap_or_default();
+        let told: api::List<api::Stage> = self.kept(told, Note::StageGone)?.unwrap_or_default();
+        let mut attempts = told.items;
         attempts.sort_by_key(|attempt| attempt.attempt_id);
         Ok(attempts)
     }
@@ -148,9 +149,9 @@ impl Poller<'_> {
         for offset in (0..TASKS).step_by(PAGE) {
             let query = [("offset", offset.to_string()), ("length", PAGE.to_string())];
             let page = self.get(&["stages", &stage, &attempt, "taskList"], &query);
-            let page: Vec<api::Task> = self.kept(page, Note::StageGone)?.unwrap_or_default();
-            let is_last = page.len() < PAGE;
-            into.done.add(page, &mut self.names);
+            let page: api::List<api::Task> = self.kept(page, Note::StageGone)?.unwrap_or_default();
+            let is_last = page.listed < PAGE;
+            into.done.add(page.items, &mut self.names);
             if is_last {
                 break;
             }
