@@ -29,6 +29,11 @@ const FILES: [(&str, &str); 11] = [
 /// Releases that conditions are compared with, oldest first.
 pub const RELEASES: [&str; 5] = ["3.5", "4.0", "4.1", "4.2", "4.3"];
 
+/// How like a known name another has to be to be taken for a typing error of it.
+const ALIKE: f64 = 0.6;
+/// Names that are offered.
+const MOST_NEAREST: usize = 3;
+
 /// Whether data is lost when an error comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -42,6 +47,15 @@ pub enum DataLost {
 }
 
 impl DataLost {
+    /// As in files and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::NotYet => "not-yet",
+            Self::Maybe => "maybe",
+        }
+    }
+
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
@@ -231,6 +245,42 @@ impl Catalogue {
         self.get(name.rsplit_once('.')?.0)
     }
 
+    /// What somebody means who types a name: the entry of that name in any case, of that
+    /// subclass, or those with that SQLSTATE.
+    pub fn meant(&self, typed: &str) -> Vec<&Entry> {
+        let typed = typed.trim().trim_matches(['[', ']', '"', '\'']);
+        let (upper, lower) = (typed.to_ascii_uppercase(), typed.to_ascii_lowercase());
+        if let Some(entry) = self.get(&upper).or_else(|| self.get(&lower)) {
+            return vec![entry];
+        }
+        let subclass = |entry: &&Entry| {
+            entry.id.rsplit_once('.').is_some_and(|(_, subclass)| subclass == upper)
+        };
+        let found: Vec<&Entry> = self.entries.iter().filter(subclass).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let state = |entry: &&Entry| {
+            entry.kind == EntryKind::Condition && entry.sqlstate.as_deref() == Some(upper.as_str())
+        };
+        self.entries.iter().filter(state).collect()
+    }
+
+    /// Known names that are like one that is not, best first.
+    pub fn nearest(&self, name: &str) -> Vec<String> {
+        let upper = name.to_ascii_uppercase();
+        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+        let alike = |entry: &Entry| {
+            let known = entry.id.to_ascii_uppercase();
+            let whole = strsim::normalized_damerau_levenshtein(&known, &upper);
+            whole.max(strsim::normalized_damerau_levenshtein(&last(&known), &last(&upper)))
+        };
+        let scored = self.entries.iter().map(|entry| (alike(entry), &entry.id));
+        let mut scored: Vec<(f64, &String)> = scored.filter(|(like, _)| *like >= ALIKE).collect();
+        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+        scored.into_iter().take(MOST_NEAREST).map(|(_, id)| id.clone()).collect()
+    }
+
     fn parse(files: &[(&str, &str)]) -> Result<Self, CatalogueError> {
         let mut all = Self { families: Vec::new(), entries: Vec::new(), by_id: HashMap::new() };
         for (file, text) in files {
@@ -401,6 +451,25 @@ mod tests {
             all.get("STREAMING_REAL_TIME_MODE.ASYNC_PROGRESS_TRACKING_NOT_SUPPORTED").unwrap();
         let has: Vec<&str> = RELEASES.into_iter().filter(|release| only.is_in(release)).collect();
         assert_eq!((has, only.versions()), (vec!["4.1", "4.2"], "Spark 4.1 to 4.2".to_owned()));
+    }
+
+    #[test]
+    fn names_are_found_as_people_type_them() {
+        let all = Catalogue::builtin().unwrap();
+        let meant =
+            |typed| all.meant(typed).iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+        assert_eq!(meant("state_store_invalid_stamp"), ["STATE_STORE_INVALID_STAMP"]);
+        assert_eq!(meant("[STATE_STORE_INVALID_STAMP]"), ["STATE_STORE_INVALID_STAMP"]);
+        assert_eq!(
+            meant("last_batch_failed"),
+            ["STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED"]
+        );
+        assert_eq!(meant("Kafka-Offset-Changed"), ["kafka-offset-changed"]);
+        assert!(meant("55019").len() > 15 && meant("STATE_STORE_INVALID_STAMPS").is_empty());
+        assert_eq!(all.nearest("STATE_STORE_INVALID_STAMPS")[0], "STATE_STORE_INVALID_STAMP");
+        let nearest = all.nearest("STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FALED");
+        assert_eq!(nearest[0], "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED");
+        assert!(all.nearest("HELLO_WORLD").is_empty());
     }
 
     #[test]
