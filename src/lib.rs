@@ -17,6 +17,7 @@ pub mod config;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;
+pub mod explain;
 pub mod figures;
 pub mod memory;
 pub mod reader;

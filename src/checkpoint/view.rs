@@ -8,7 +8,7 @@ use super::load::Checkpoint;
 use super::offset::OffsetEntry;
 use super::root::Part;
 use super::state_ids::OperatorStateIds;
-use crate::report::{HistoryEntry, Status};
+use crate::report::{HistoryEntry, LoggedBatch, Status};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
 /// A batch that changes the partition count.
@@ -143,6 +143,24 @@ impl Checkpoint {
             repartition: self.repartition(batch).is_some(),
         });
         entries.collect()
+    }
+
+    /// What both logs say of each retained batch, oldest first.
+    pub fn logged_batches(&self) -> Vec<LoggedBatch> {
+        let mut batches: Vec<BatchId> =
+            self.planned_batches().chain(self.committed_batches()).collect();
+        batches.sort_unstable();
+        batches.dedup();
+        let one = |batch: BatchId| LoggedBatch {
+            batch,
+            planned: self.offsets.has(batch),
+            planned_at: self.planned_at(batch),
+            committed: self.is_committed(batch),
+            committed_at: self.committed_at(batch),
+            partitions: self.offset(batch).and_then(OffsetEntry::partitions),
+            repartition_from: self.repartition(batch).map(|change| change.from),
+        };
+        batches.into_iter().map(one).collect()
     }
 
     /// Whether `batch` changes the count: its entry and the one directly before it are readable

@@ -5,6 +5,7 @@
 
 mod attach;
 mod config;
+mod explain;
 mod past;
 mod plan;
 
@@ -17,6 +18,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 pub(crate) use self::attach::{AttachArgs, TokenArgs, credentials};
 use self::config::CONFIG_EXAMPLES;
 pub(crate) use self::config::{ConfigArgs, ConfigCommand};
+use self::explain::{CAN_I_EXAMPLES, EXPLAIN_EXAMPLES, OFFSETS_EXAMPLES};
+pub(crate) use self::explain::{CanIArgs, ExplainArgs, OffsetsArgs};
 use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
 pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
@@ -62,6 +65,8 @@ EXAMPLES:
       Which of these queries should be resized?
   statetop inspect TARGET --batch 1838 --format json
       The state as it was after batch 1838, as far as the files reach.
+  statetop explain driver.log --checkpoint TARGET
+      What do these errors mean, here?
   kubectl logs -f job/fraud | statetop progress -
       What does the running query say? Reads logs and progress JSON.
 
@@ -177,6 +182,15 @@ pub(crate) enum Command {
     /// Print what is remembered of a query: rows, batch time and skew over time
     #[command(after_long_help = HISTORY_EXAMPLES)]
     History(HistoryArgs),
+    /// Explain errors: by name, or all in a log or stack trace
+    #[command(after_long_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Say whether a change of the query is allowed on the same checkpoint
+    #[command(after_long_help = CAN_I_EXAMPLES)]
+    CanI(CanIArgs),
+    /// Print how far each source is read, for a new checkpoint to go on from
+    #[command(after_long_help = OFFSETS_EXAMPLES)]
+    Offsets(OffsetsArgs),
     /// Show, check or begin the configuration file
     #[command(after_long_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),

@@ -77,6 +77,25 @@ pub(crate) enum CliError {
     Config(#[from] crate::config::ConfigError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    #[error("{0}")]
+    Tables(String),
+    #[error(
+        "{name} cannot be read; expected a file with a log or stack trace, - for standard input, or an error's name"
+    )]
+    Text {
+        name: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error(
+        "no error is known as {name}{}; docs/errors.md lists those that are",
+        if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) }
+    )]
+    NoSuchError { name: String, nearest: Vec<String> },
+    #[error("no change is known that fits {0:?}; `statetop can-i` lists all")]
+    NoSuchChange(String),
+    #[error("{0}")]
+    NoOffsets(String),
 }
 
 impl From<io::Error> for CliError {
@@ -93,6 +112,9 @@ impl CliError {
                 ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_) | ReadError::BadCondition(_),
             )
             | Self::NoSuchOperator(_)
+            | Self::NoSuchError { .. }
+            | Self::NoSuchChange(_)
+            | Self::NoOffsets(_)
             | Self::NoTerminal
             | Self::NothingToAttach
             | Self::Config(_)
@@ -110,6 +132,8 @@ impl CliError {
             | Self::Console(_)
             | Self::Demo(_)
             | Self::Memory(_)
+            | Self::Tables(_)
+            | Self::Text { .. }
             | Self::Source(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }

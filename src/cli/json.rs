@@ -22,6 +22,14 @@ pub(crate) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
     out.write_all(b"\n")
 }
 
+/// A value on one line, as a text.
+pub(crate) fn guarded(value: &serde_json::Value) -> String {
+    let mut line = Vec::new();
+    // Writing to memory does not fail, and the printer writes UTF-8.
+    let _ = write_line(value, &mut line);
+    String::from_utf8(line).unwrap_or_default().trim_end().to_owned()
+}
+
 /// A printer that writes `\u` escapes for every character that JSON would let through
 /// and a terminal would obey. The value that a parser gets back is the same.
 pub(crate) struct Guarded<F>(F);

@@ -11,17 +11,20 @@
 
 mod answer;
 mod args;
+mod can_i;
 mod config;
 mod console;
 mod csv;
 mod demo;
 mod exit;
+mod explain;
 mod history;
 mod inspect;
 mod json;
 mod keys;
 mod look;
 mod number;
+mod offsets;
 mod page;
 mod partitions;
 mod pauses;
@@ -60,7 +63,7 @@ pub fn run(
     }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return explain(&args::friendlier(error, &args), around),
+        Err(error) => return usage(&args::friendlier(error, &args), around),
     };
     let ended = match &cli.command {
         None => console::run(&cli.console, around),
@@ -73,6 +76,9 @@ pub fn run(
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),
         Some(Command::History(args)) => history::run(args, around),
+        Some(Command::Explain(args)) => explain::run(args, around),
+        Some(Command::CanI(args)) => can_i::run(args, around),
+        Some(Command::Offsets(args)) => offsets::run(args, around),
         Some(Command::Config(args)) => config::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
         Some(Command::Progress(args)) => progress::run(args, around),
@@ -101,7 +107,7 @@ fn configured(around: &Surroundings<'_>) -> Vec<OsString> {
 }
 
 /// Prints help, version or what is wrong with the command line.
-fn explain(error: &clap::Error, around: &mut Surroundings<'_>) -> Exit {
+fn usage(error: &clap::Error, around: &mut Surroundings<'_>) -> Exit {
     let (stream, kind): (&mut dyn Write, _) = if error.use_stderr() {
         (&mut *around.err, around.err_kind)
     } else {

@@ -27,7 +27,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::report::{InspectReport, KeysReport, PartitionsReport, PausesReport, VerifyReport};
+use crate::report::{
+    InspectReport, KeysReport, LoggedBatch, PartitionsReport, PausesReport, VerifyReport,
+};
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
 
@@ -211,6 +213,12 @@ pub trait ReadState: Send + Sync {
         cancel: &Cancel,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<PausesReport, ReadError>;
+
+    /// What both logs say of each retained batch, oldest first.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn batches(&self, cancel: &Cancel) -> Result<Vec<LoggedBatch>, ReadError>;
 }
 
 /// Something that can be watched: a checkpoint, or the demo's replay of one.

@@ -12,7 +12,7 @@ use super::{
     history, keys, pauses, plan, rows, verify,
 };
 use crate::diagnosis::Finding;
-use crate::report::{KeysReport, PausesReport, VerifyReport};
+use crate::report::{KeysReport, LoggedBatch, PausesReport, VerifyReport};
 use crate::state::store::{Counter, Run};
 use crate::task::{Cancel, Progress};
 use crate::units::{BatchId, OperatorId};
@@ -161,5 +161,8 @@ impl ReadState for CheckpointReader {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<PausesReport, ReadError> {
         pauses::of(self, cancel, progress)
+    }
+    fn batches(&self, cancel: &Cancel) -> Result<Vec<LoggedBatch>, ReadError> {
+        Ok(self.load(cancel)?.logged_batches())
     }
 }

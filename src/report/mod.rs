@@ -5,10 +5,13 @@
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
+mod explain;
 mod history;
 mod inspect;
 mod keys;
+mod logs;
 mod mask;
+mod offsets;
 mod partitions;
 mod pauses;
 mod plan;
@@ -18,13 +21,18 @@ pub(crate) mod scan_words;
 mod verify;
 mod window;
 
+pub use explain::{
+    ErrorKind, ErrorReport, ExplainReport, Explanation, Here, Recognised, SchemaReport,
+};
 pub use history::HistoryReport;
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
     Status, StoreReport,
 };
 pub use keys::{KeyOffers, KeyReport, KeysReport, Known};
+pub use logs::LoggedBatch;
 pub use mask::{Reveal, key_words, value_words};
+pub use offsets::{OffsetsReport, SourceOffsets};
 pub use partitions::{
     FamilyCount, OperatorPartitions, PartitionReport, PartitionsReport, StorePartitions, Total,
 };

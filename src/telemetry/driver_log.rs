@@ -5,9 +5,9 @@
 //! begins; [`DriverLog::settle`] says that none will. Progress objects within the log are not
 //! seen here: [`super::pieces`] takes them out. Must not know files.
 
-mod line;
+pub(crate) mod line;
 mod message;
-pub(super) mod structured;
+pub(crate) mod structured;
 
 use std::sync::Arc;
 
@@ -262,7 +262,7 @@ fn is_progress_bar(text: &str) -> bool {
 }
 
 /// Whether a line begins an exception: `org.x.SomeException: …`, or a class in brackets.
-fn is_exception(text: &str) -> bool {
+pub(crate) fn is_exception(text: &str) -> bool {
     let (name, _) = text.split_once(':').unwrap_or((text, ""));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '$' | '_');
     let is_named = name.contains('.') && name.chars().all(plain);

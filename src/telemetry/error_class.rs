@@ -18,19 +18,53 @@ const UNCATEGORIZED: &str = ".UNCATEGORIZED";
 /// Begins the plan that Spark appends to a failed query's message: no causes follow.
 const PLAN: &str = "=== Streaming Query ===";
 
+/// What stands before a class that is not in brackets: `errorClass=A_B`, `"errorClass": "A_B"`.
+pub const LABELS: [&str; 4] =
+    ["errorClassOnException", "errorClass", "error_class", "errorCondition"];
+
+/// A class and where it stands in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mention<'a> {
+    /// The byte at which it begins, its bracket or label included.
+    pub at: usize,
+    /// `CLASS` or `CLASS.SUBCLASS`.
+    pub class: &'a str,
+}
+
 /// The deepest class that says what went wrong; the deepest wrapper where there is no other.
 pub fn in_text(exception: &str) -> Option<&str> {
     let (mut useful, mut wrapper) = (None, None);
-    for line in exception.lines().take_while(|line| !line.starts_with(PLAN)) {
-        for class in in_line(line) {
-            let found = if is_wrapper(class) { &mut wrapper } else { &mut useful };
+    for line in exception.lines().take_while(|line| !begins_plan(line)) {
+        for (_, class) in in_line(line) {
+            let found = if wraps(class) { &mut wrapper } else { &mut useful };
             *found = Some(class);
         }
     }
     useful.or(wrapper)
 }
 
-fn is_wrapper(class: &str) -> bool {
+/// The classes of a text without stack frames, in the order in which they stand: those in
+/// brackets, and those with a label.
+pub fn mentions(text: &str) -> Vec<Mention<'_>> {
+    let mut found = Vec::new();
+    let mut begun = 0;
+    for line in text.split('\n') {
+        found.extend(in_line(line).map(|(at, class)| Mention { at: begun + at, class }));
+        found.extend(labelled(line).map(|(at, class)| Mention { at: begun + at, class }));
+        begun += line.len() + 1;
+    }
+    found.sort_by_key(|mention| mention.at);
+    found.dedup_by_key(|mention| mention.at);
+    found
+}
+
+/// Whether a line begins the plan that Spark appends to a failed query's message.
+pub fn begins_plan(line: &str) -> bool {
+    line.starts_with(PLAN)
+}
+
+/// Whether a class wraps: what went wrong stands in a class below, where there is one.
+pub fn wraps(class: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| {
         class
             .strip_prefix(wrapper)
@@ -40,22 +74,38 @@ fn is_wrapper(class: &str) -> bool {
 
 /// The classes of a line: in brackets, at the start of a message. Lines that begin with a tab
 /// are stack frames, or causes of exceptions that were suppressed.
-fn in_line(line: &str) -> impl Iterator<Item = &str> {
+fn in_line(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let line = if line.starts_with('\t') { "" } else { line };
     line.match_indices('[').filter_map(move |(at, _)| {
         let (before, rest) = line.split_at_checked(at)?;
         let (class, _) = rest.strip_prefix('[')?.split_once(']')?;
         let starts_a_message = before.trim_start().is_empty() || before.ends_with(": ");
-        (starts_a_message && is_class(class)).then_some(class)
+        (starts_a_message && is_class(class)).then_some((at, class))
+    })
+}
+
+/// The classes of a line that follow a label.
+fn labelled(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    LABELS.into_iter().flat_map(move |label| {
+        line.match_indices(label).filter_map(move |(at, _)| {
+            let rest = line.get(at + label.len()..)?.trim_start_matches(['"', ' ', '\'']);
+            let rest = rest.strip_prefix(['=', ':'])?.trim_start_matches(['"', ' ', '\'']);
+            let end = rest.find(|c: char| !is_plain(c)).unwrap_or(rest.len());
+            let class = rest.get(..end)?.trim_end_matches('.');
+            is_class(class).then_some((at, class))
+        })
     })
 }
 
 /// Whether a text is such as `CANNOT_LOAD_STATE_STORE.UNCATEGORIZED`. One word alone is more
 /// often something else.
-fn is_class(text: &str) -> bool {
+pub fn is_class(text: &str) -> bool {
     let word = |word: &str| word.starts_with(|c: char| c.is_ascii_uppercase());
-    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_.".contains(c);
-    text.contains(['_', '.']) && text.chars().all(plain) && text.split('.').all(word)
+    text.contains(['_', '.']) && text.chars().all(is_plain) && text.split('.').all(word)
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_uppercase() || c.is_ascii_digit() || "_.".contains(c)
 }
 
 #[cfg(test)]
@@ -91,6 +141,18 @@ mod tests {
         ] {
             assert_eq!(in_text(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn classes_stand_in_brackets_or_after_a_label() {
+        let of =
+            |text| mentions(text).into_iter().map(|one| (one.at, one.class)).collect::<Vec<_>>();
+        assert_eq!(of("x: [A_B] y\nz: [C_D.E] w"), [(3, "A_B"), (14, "C_D.E")]);
+        for text in ["errorClass=A_B.C,", "\"errorClass\" : \"A_B.C\"", "errorClass: 'A_B.C'."] {
+            assert_eq!(mentions(text).first().map(|one| one.class), Some("A_B.C"), "{text}");
+        }
+        assert_eq!(of("errorClassOnException=A_B"), [(0, "A_B")]);
+        assert_eq!(of("errorClass=null, errorClass: none"), []);
     }
 
     #[test]

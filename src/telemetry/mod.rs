@@ -14,7 +14,7 @@
 pub mod attach;
 mod confs;
 mod description;
-mod driver_log;
+pub(crate) mod driver_log;
 pub mod error_class;
 pub mod event;
 pub mod event_log;

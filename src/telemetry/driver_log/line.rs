@@ -18,16 +18,16 @@ const LEVELS: [&str; 7] = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR",
 
 /// A line that begins an entry of a log; lines without a head belong to the entry before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// When. Without a zone it is taken as UTC.
-    pub(super) timestamp: Option<UnixMillis>,
+    pub(crate) timestamp: Option<UnixMillis>,
     /// Logger and message.
-    pub(super) rest: &'a str,
+    pub(crate) rest: &'a str,
 }
 
 impl<'a> Line<'a> {
     /// Reads a line; `None` when it has no head.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
+    pub(crate) fn of(text: &'a str) -> Option<Self> {
         // Most lines are frames of stack traces.
         if text.starts_with('\t') {
             return None;

@@ -19,20 +19,20 @@ const MESSAGES: [&str; 2] = ["msg", "message"];
 
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::telemetry) struct Entry {
+pub(crate) struct Entry {
     /// When.
-    pub(in crate::telemetry) timestamp: Option<UnixMillis>,
+    pub(crate) timestamp: Option<UnixMillis>,
     /// Of which query.
-    pub(in crate::telemetry) query: QueryRef,
+    pub(crate) query: QueryRef,
     /// What it says, perhaps after its logger.
-    pub(in crate::telemetry) message: String,
+    pub(crate) message: String,
     /// The exception with it, as a stack trace.
-    pub(in crate::telemetry) exception: Option<String>,
+    pub(crate) exception: Option<String>,
 }
 
 impl Entry {
     /// Reads an object; `None` when it is no entry of a log.
-    pub(in crate::telemetry) fn of(object: &Map<String, Value>) -> Option<Self> {
+    pub(crate) fn of(object: &Map<String, Value>) -> Option<Self> {
         object.get("level")?.as_str()?;
         let message = MESSAGES.iter().find_map(|name| object.get(*name)?.as_str())?;
         let timestamp = TIMES.iter().find_map(|name| object.get(*name).and_then(number::time));
