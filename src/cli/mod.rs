@@ -16,6 +16,7 @@ mod console;
 mod csv;
 mod demo;
 mod exit;
+mod findings;
 mod history;
 mod inspect;
 mod json;
@@ -71,6 +72,7 @@ pub fn run(
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
+        Some(Command::Findings(args)) => findings::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),
         Some(Command::History(args)) => history::run(args, around),
         Some(Command::Config(args)) => config::run(args, around),

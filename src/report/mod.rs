@@ -5,6 +5,7 @@
 //! the JSON contract of `docs/json.md`. Reports hold numbers with their grade, never
 //! text made for a particular screen.
 
+mod findings;
 mod history;
 mod inspect;
 mod keys;
@@ -18,6 +19,7 @@ pub(crate) mod scan_words;
 mod verify;
 mod window;
 
+pub use findings::{FindingLine, FindingsReport, QueryWord};
 pub use history::HistoryReport;
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,
