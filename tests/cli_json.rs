@@ -11,13 +11,14 @@ use std::collections::BTreeSet;
 use fake::Fake;
 use serde_json::Value;
 use statetop::analysis::pauses::{Around, Pause, TimeSource, Timed};
+use statetop::diagnosis::Rules;
 use statetop::diagnosis::candidate::{Judgement, Standing};
 use statetop::memory::{Record, Remembered, Sample};
 use statetop::report::{
-    ConfLine, Extent, Grade, HistoryReport, LagLine, LoadLine, OperatorLine, PausesReport,
-    ProgressLine, Provider, RepartitionLine, RepartitionWord, ScanObstacle, ScanReason, ScanReport,
-    ScannedCheckpoint, ScannedOperator, SinkLine, SourceLine, StateSize, Status, Unreadable,
-    UnreadableKind,
+    ConfLine, Extent, FindingsReport, Grade, HistoryReport, LagLine, LoadLine, OperatorLine,
+    PausesReport, ProgressLine, Provider, QueryWord, RepartitionLine, RepartitionWord,
+    ScanObstacle, ScanReason, ScanReport, ScannedCheckpoint, ScannedOperator, SinkLine, SourceLine,
+    StateSize, Status, Unreadable, UnreadableKind,
 };
 use statetop::telemetry::{Event, EventKind, Place};
 use statetop::units::{BatchId, Bytes, OperatorId, PartitionId};
@@ -126,12 +127,14 @@ fn a_scan_is_documented() {
         last_batch: None,
         last_commit_at: None,
         last_commit_age: None,
+        batch_ms: Some(1_200),
         errors: 0,
         warnings: 0,
         standing,
         reasons: vec![ScanReason { kind: "skewed", factor: 2.0, text: String::new() }],
         obstacles: vec![ScanObstacle { kind: "provider", text: String::new() }],
         judged: Judgement { standing, reasons: Vec::new(), obstacles: Vec::new() },
+        findings: Vec::new(),
     };
     let unreadable =
         Unreadable { path: String::new(), kind: UnreadableKind::Directory, reason: String::new() };
@@ -266,6 +269,21 @@ fn progress_is_documented() {
     paths(&serde_json::to_value(conf).unwrap(), "conf", &mut fields);
     paths(&serde_json::to_value(&line).unwrap(), "", &mut fields);
     assert_eq!(documented("progress"), fields);
+}
+
+#[test]
+fn findings_are_documented() {
+    let findings = Fake::broken().inspect.findings.clone();
+    let report = FindingsReport::new(
+        "/ckpt".to_owned(),
+        None,
+        (QueryWord::Same, 3),
+        findings,
+        &Rules::default(),
+    );
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::to_value(&report).unwrap(), "", &mut fields);
+    assert_eq!(documented("findings"), fields);
 }
 
 #[test]

@@ -90,7 +90,12 @@ impl scan::Find for Folder {
         cancel: &Cancel,
         news: &(dyn Fn(ScanNews<'_>) + Sync),
     ) -> Result<ScanReport, ReadError> {
-        let request = ScanRequest { roots: self.0.to_vec(), depth: 6, names: BTreeMap::new() };
+        let request = ScanRequest {
+            roots: self.0.to_vec(),
+            depth: 6,
+            names: BTreeMap::new(),
+            ..ScanRequest::default()
+        };
         statetop::reader::scan(&request, cancel, news)
     }
 }

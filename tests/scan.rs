@@ -97,7 +97,7 @@ fn scanned(root: &Path, depth: u32) -> ScanReport {
     let request = ScanRequest {
         roots: vec![root.to_str().unwrap().to_owned()],
         depth,
-        names: BTreeMap::new(),
+        ..ScanRequest::default()
     };
     scan(&request, &Cancel::default(), &|_| {}).unwrap()
 }
@@ -259,11 +259,11 @@ fn a_root_may_be_a_checkpoint_and_roots_may_overlap() {
     let Some((root, _)) = lake() else { return };
     let at = |dir: &str| root.path().join(dir).to_str().unwrap().to_owned();
     let depth = 0;
-    let request = |roots| ScanRequest { roots, depth, names: BTreeMap::new() };
+    let request = |roots| ScanRequest { roots, depth, ..ScanRequest::default() };
     let one = scan(&request(vec![at("team-a/hot")]), &Cancel::default(), &|_| {}).unwrap();
     assert_eq!(one.checkpoints.len(), 1);
     let roots = vec![at(""), at("team-a"), at("team-a/hot/"), at("current"), at("nowhere")];
-    let all = ScanRequest { roots, depth: 6, names: BTreeMap::new() };
+    let all = ScanRequest { roots, depth: 6, ..ScanRequest::default() };
     let report = scan(&all, &Cancel::default(), &|_| {}).unwrap();
     assert_eq!(report.checkpoints.len(), PLACED.len());
     let lost: Vec<_> =
@@ -281,7 +281,7 @@ fn a_scan_that_is_given_up_keeps_what_it_has() {
     let request = ScanRequest {
         roots: vec![root.path().to_str().unwrap().into()],
         depth: 6,
-        names: BTreeMap::new(),
+        ..ScanRequest::default()
     };
     let report = scan(&request, &cancel, &|news| {
         // One of the first two may be the one that cannot be read.

@@ -6,6 +6,7 @@
 mod attach;
 mod config;
 mod explain;
+mod findings;
 mod past;
 mod plan;
 
@@ -20,6 +21,8 @@ use self::config::CONFIG_EXAMPLES;
 pub(crate) use self::config::{ConfigArgs, ConfigCommand};
 use self::explain::{CAN_I_EXAMPLES, EXPLAIN_EXAMPLES, OFFSETS_EXAMPLES};
 pub(crate) use self::explain::{CanIArgs, ExplainArgs, OffsetsArgs};
+use self::findings::FINDINGS_EXAMPLES;
+pub(crate) use self::findings::FindingsArgs;
 use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
 pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
@@ -59,6 +62,8 @@ EXAMPLES:
       The rows of one key, from the one partition that has them.
   statetop verify TARGET
       Is every file, row and key as it should be?
+  statetop findings TARGET --events /var/log/spark-events
+      What is wrong with the checkpoint and with the running query?
   statetop pauses TARGET
       How long did past resizes take, and how long may the next?
   statetop scan /data/ckpt
@@ -176,6 +181,9 @@ pub(crate) enum Command {
     /// Check every file, checksum, row and key; ends with a one-line verdict
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Print what is wrong with a checkpoint and its running query; for cron
+    #[command(after_long_help = FINDINGS_EXAMPLES)]
+    Findings(FindingsArgs),
     /// Print every resize that was seen, and how long the next may take
     #[command(after_long_help = PAUSES_EXAMPLES)]
     Pauses(PausesArgs),
@@ -320,6 +328,9 @@ pub(crate) struct ScreenArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,
+    /// Neither remember what is seen nor show what is remembered (statetop history)
+    #[arg(long)]
+    pub(crate) no_memory: bool,
 }
 
 /// How plain output looks.

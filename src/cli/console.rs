@@ -8,10 +8,11 @@ use super::inspect;
 use super::look::ColorChoice;
 use super::read::{read, request};
 use super::surroundings::{Stream, Surroundings};
-use crate::config::QueryConfig;
+use crate::config::{QueryConfig, Remember};
 use crate::console::{
-    self, Charset, ConsoleExit, ConsoleOptions, Counting, Level, LookOptions, Watched,
+    self, Charset, ConsoleExit, ConsoleOptions, Counting, Keep, Level, LookOptions, Watched,
 };
+use crate::memory::MemoryError;
 use crate::reader::ReadError;
 use crate::task::Cancel;
 use crate::telemetry::attach::{Attach, Expected};
@@ -40,10 +41,11 @@ fn show(target: &str, args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Resu
                 operator: request.operator,
                 store: request.store,
                 counting: if args.read.exact { Counting::Exact } else { Counting::Snapshot },
-                ..options(&args.screen, args.output)
+                ..options(&args.screen, args.output, around)
             };
             let queries = queries(target, &args.attach, around);
-            watch(Watched { checkpoint: source, queries }, options)
+            let rules = around.config.rules(target);
+            watch(Watched { checkpoint: source, queries, rules }, options)
         }
         (Stream::Terminal { .. } | Stream::Pipe, format) => {
             let seen = read(&source, &args.read, around)?;
@@ -101,8 +103,13 @@ pub(crate) fn watch(
 }
 
 /// The console's options from the command line's.
-pub(crate) fn options(screen: &ScreenArgs, output: OutputArgs) -> ConsoleOptions {
+pub(crate) fn options(
+    screen: &ScreenArgs,
+    output: OutputArgs,
+    around: &Surroundings<'_>,
+) -> ConsoleOptions {
     ConsoleOptions {
+        memory: memory(screen, around),
         refresh: screen.refresh,
         look: LookOptions {
             theme: screen.theme.clone(),
@@ -112,5 +119,14 @@ pub(crate) fn options(screen: &ScreenArgs, output: OutputArgs) -> ConsoleOptions
             charset: screen.ascii.then_some(Charset::Ascii),
         },
         ..ConsoleOptions::default()
+    }
+}
+
+/// Where the console remembers what it sees.
+fn memory(screen: &ScreenArgs, around: &Surroundings<'_>) -> Keep {
+    match &around.data_directory {
+        _ if screen.no_memory || around.config.memory == Remember::Off => Keep::Nowhere,
+        Some(directory) => Keep::In(directory.clone()),
+        None => Keep::Unusable(MemoryError::NoDirectory.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use super::exit::{CliError, Exit};
 use super::inspect;
 use super::read::read;
 use super::surroundings::{Stream, Surroundings};
-use crate::console::{ConsoleOptions, Counting};
+use crate::console::{ConsoleOptions, Counting, Keep};
 use crate::demo::{Demo, Pace};
 
 /// Runs the command.
@@ -20,7 +20,9 @@ pub(crate) fn run(args: &DemoArgs, around: &mut Surroundings<'_>) -> Result<Exit
     if live {
         let options = ConsoleOptions {
             counting: Counting::Exact,
-            ..console::options(&args.screen, args.output)
+            // A recording is the same every time.
+            memory: Keep::Nowhere,
+            ..console::options(&args.screen, args.output, around)
         };
         return console::watch(demo.source(), options);
     }

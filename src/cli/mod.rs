@@ -18,6 +18,7 @@ mod csv;
 mod demo;
 mod exit;
 mod explain;
+mod findings;
 mod history;
 mod inspect;
 mod json;
@@ -74,6 +75,7 @@ pub fn run(
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
+        Some(Command::Findings(args)) => findings::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),
         Some(Command::History(args)) => history::run(args, around),
         Some(Command::Explain(args)) => explain::run(args, around),

@@ -65,6 +65,15 @@ impl Page {
 
     /// All findings, most severe first, with their files and remedies.
     pub(crate) fn findings(&mut self, findings: &[&Finding]) {
+        self.findings_and(findings, |_| None);
+    }
+
+    /// The same, with a last line below each.
+    pub(crate) fn findings_and(
+        &mut self,
+        findings: &[&Finding],
+        last: impl Fn(&Finding) -> Option<String>,
+    ) {
         if findings.is_empty() {
             return;
         }
@@ -72,6 +81,9 @@ impl Page {
         self.push(self.look.paint(Role::Title, &tally(findings)));
         for finding in findings {
             self.finding(finding);
+            if let Some(line) = last(finding) {
+                self.push(format!("{}{}", " ".repeat(LABEL), self.look.paint(Role::Muted, &line)));
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use super::read::Meter;
 use super::surroundings::Surroundings;
 use super::text;
 use crate::config::Config;
+use crate::diagnosis::Rules;
 use crate::diagnosis::candidate::Standing;
 use crate::figures::{count, plural};
 use crate::reader::{ScanNews, ScanProgress, ScanRequest, scan};
@@ -35,6 +36,8 @@ pub(crate) fn run(args: &ScanArgs, around: &mut Surroundings<'_>) -> Result<Exit
         roots: args.roots.iter().map(|root| around.config.target(root).to_owned()).collect(),
         depth: args.depth,
         names: names(&around.config),
+        rules: around.config.findings.clone(),
+        own_rules: own_rules(&around.config),
     };
     if args.console {
         return screen::run(args, request, around);
@@ -68,6 +71,15 @@ fn names(config: &Config) -> BTreeMap<String, String> {
         Some((storage.address().to_owned(), query.name.clone()))
     });
     named.collect()
+}
+
+/// Which findings of the configuration's queries count, by the addresses of their checkpoints.
+fn own_rules(config: &Config) -> BTreeMap<String, Rules> {
+    let ruled = config.queries.iter().filter_map(|query| {
+        let storage = Storage::open(&query.checkpoint).ok()?;
+        Some((storage.address().to_owned(), query.findings.clone()))
+    });
+    ruled.collect()
 }
 
 fn line(progress: ScanProgress) -> String {

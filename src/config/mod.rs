@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::diagnosis::{Rules, ids};
 use table::{Problems, Table};
 
 /// The sample that the documentation shows and `statetop config init` writes; it is parsed by
@@ -26,6 +27,21 @@ const LARGEST: u64 = 1 << 20;
 pub struct Config {
     /// The queries, in the order of the file.
     pub queries: Vec<QueryConfig>,
+    /// Which findings matter, for all queries.
+    pub findings: Rules,
+    /// Whether the console remembers what it sees of queries.
+    pub memory: Remember,
+}
+
+/// Whether the console remembers what it sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Remember {
+    /// In the data directory.
+    #[default]
+    On,
+    /// Nowhere.
+    Off,
 }
 
 /// A query that has a name.
@@ -43,6 +59,8 @@ pub struct QueryConfig {
     pub token_env: Option<String>,
     /// The file that holds the token for it.
     pub token_file: Option<PathBuf>,
+    /// Which findings matter for this query, beside those of all.
+    pub findings: Rules,
 }
 
 /// One thing that is wrong with a file.
@@ -128,9 +146,16 @@ impl Config {
             let mut root = root;
             for mut query in root.tables("query") {
                 config.queries.extend(QueryConfig::from(&mut query, home));
-                query.finish(&["name", "checkpoint", "events", "ui", "token_env", "token_file"]);
+                query.finish(&QUERY_KEYS);
             }
-            root.finish(&["query"]);
+            if let Some(mut findings) = root.table("findings") {
+                config.findings = rules(&mut findings);
+                findings.finish(&["allow", "warn"]);
+            }
+            if root.truth("memory") == Some(false) {
+                config.memory = Remember::Off;
+            }
+            root.finish(&["query", "findings", "memory"]);
         }
         config.refuse_twins(&problems);
         problems.into_result().map(|()| config)
@@ -140,6 +165,14 @@ impl Config {
     /// else itself.
     pub fn target<'a>(&'a self, target: &'a str) -> &'a str {
         self.query(target).map_or(target, |query| &query.checkpoint)
+    }
+
+    /// Which findings of a target matter: of all queries, and of the query that it is, by its name
+    /// or by its checkpoint.
+    pub fn rules(&self, target: &str) -> Rules {
+        let named = |query: &&QueryConfig| query.name == target || query.checkpoint == target;
+        let own = self.queries.iter().find(named).map(|query| &query.findings);
+        own.map_or_else(|| self.findings.clone(), |own| self.findings.and(own))
     }
 
     /// The query of that name.
@@ -173,9 +206,35 @@ impl QueryConfig {
         }
         let token_env = table.text("token_env");
         let token_file = table.text("token_file").map(|file| expanded(&file, home).into());
+        let findings = rules(table);
         let checkpoint = expanded(&checkpoint?, home);
-        Some(Self { name: name?, checkpoint, events, ui, token_env, token_file })
+        Some(Self { name: name?, checkpoint, events, ui, token_env, token_file, findings })
     }
+}
+
+/// The keys of a query.
+const QUERY_KEYS: [&str; 8] =
+    ["name", "checkpoint", "events", "ui", "token_env", "token_file", "allow", "warn"];
+
+/// `allow` and `warn` of a table.
+fn rules(table: &mut Table<'_, '_>) -> Rules {
+    let mut kinds = |key: &'static str| {
+        let named = table.texts(key);
+        for id in named.iter().filter(|id| !ids::is_known(id)) {
+            let alike = ids::alike(id);
+            let hint = if alike.is_empty() {
+                format!(
+                    "docs/findings.md lists them all, such as {}",
+                    ids::ALL.get(..3).unwrap_or_default().join(", ")
+                )
+            } else {
+                format!("there is {}", alike.join(", "))
+            };
+            table.refuse(key, format!("there is no finding {id:?}; {hint}"));
+        }
+        named.into_iter().filter(|id| ids::is_known(id)).collect()
+    };
+    Rules { allow: kinds("allow"), warn: kinds("warn") }
 }
 
 fn home() -> Option<PathBuf> {
@@ -253,6 +312,34 @@ mod tests {
             "{found:?}"
         );
         assert!(found[3].2.contains("did you mean checkpoint?"), "{found:?}");
+    }
+
+    #[test]
+    fn findings_are_allowed_or_made_warnings_for_all_queries_and_for_one() {
+        let text = r#"
+            memory = false
+            [findings]
+            allow = ["late-rows"]
+            [[query]]
+            name = "orders"
+            checkpoint = "/orders"
+            allow = "slow-task"
+            warn = ["query-failed"]
+        "#;
+        let config = Config::parse(text, None).unwrap();
+        let names = |rules: &Rules| rules.allow.iter().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&config.rules("/else")), ["late-rows"]);
+        for target in ["orders", "/orders"] {
+            let rules = config.rules(target);
+            assert_eq!(names(&rules), ["late-rows", "slow-task"]);
+            assert!(rules.warn.contains("query-failed"));
+        }
+        assert_eq!(config.memory, Remember::Off);
+        let found = problems("memory = \"no\"\n[findings]\nallow = [\"sst-missing\"]\ndeny = []\n");
+        let keys: Vec<(usize, &str)> =
+            found.iter().map(|(line, key, _)| (*line, key.as_str())).collect();
+        assert_eq!(keys, [(1, "memory"), (3, "findings.allow"), (4, "findings.deny")]);
+        assert!(found[1].2.contains("missing-sst"), "{found:?}");
     }
 
     #[test]

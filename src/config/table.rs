@@ -131,6 +131,28 @@ impl<'p, 't> Table<'p, 't> {
         }
     }
 
+    /// True or false, where it is said.
+    pub(super) fn truth(&mut self, key: &'static str) -> Option<bool> {
+        match self.take(key)?.get_ref() {
+            DeValue::Boolean(truth) => Some(*truth),
+            other => {
+                self.mistyped(key, "true or false", other);
+                None
+            }
+        }
+    }
+
+    /// The table of `[key]`, where there is one.
+    pub(super) fn table(&mut self, key: &'static str) -> Option<Table<'p, 't>> {
+        let value = self.take(key)?;
+        let DeValue::Table(table) = value.get_ref() else {
+            self.mistyped(key, &format!("a table, headed [{key}]"), value.get_ref());
+            return None;
+        };
+        let at = value.span().start;
+        Some(Table { problems: self.problems, entries: table, at, name: key, asked: Vec::new() })
+    }
+
     /// The tables of `[[key]]`.
     pub(super) fn tables(&mut self, key: &'static str) -> Vec<Table<'p, 't>> {
         let Some(value) = self.take(key) else { return Vec::new() };

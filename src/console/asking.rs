@@ -10,7 +10,7 @@ use super::msg::Ticket;
 use super::page::RowsPage;
 use super::state::{Basis, RowsScope};
 use crate::reader::{HistoryRequest, KeyHistory, KeysRequest, PlanRequest};
-use crate::report::KeysReport;
+use crate::report::{KeysReport, PausesReport};
 use crate::task::Progress;
 use crate::units::{BatchId, UnixMillis};
 
@@ -28,6 +28,9 @@ pub enum Question {
     History(HistoryRequest),
     /// All that is needed to say what another count would do.
     Plan(PlanRequest),
+    /// The repartitions that the checkpoint shows. With others in its logs than these it is
+    /// another question.
+    Pauses(Vec<BatchId>),
 }
 
 /// Which rows.
@@ -52,6 +55,8 @@ pub enum Reply {
     History(Arc<KeyHistory>),
     /// A plan.
     Plan(Basis),
+    /// Repartitions.
+    Pauses(Arc<PausesReport>),
     /// The question itself is wrong; the text says how.
     Refused(String),
     /// It could not be read; the text says why.

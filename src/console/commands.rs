@@ -137,6 +137,7 @@ impl Context {
             Self::On(Screen::Rows) => "Rows",
             Self::On(Screen::WhatIf) => "What-if",
             Self::On(Screen::Batches) => "Batches",
+            Self::On(Screen::Pauses) => "Pauses",
             Self::Chooser => "In the chooser of metrics",
             Self::Overlay => "In a window",
         }
@@ -200,10 +201,12 @@ pub fn hint(action: Action, state: &State) -> &'static str {
             (None, Screen::Rows) => "in full",
             (None, Screen::WhatIf) => "type a count",
             (None, Screen::Batches) => "all fields",
+            (None, Screen::Pauses) => "",
         },
         Action::Focus => match (state.screen, partitions.focus) {
             (Screen::Partitions, Focus::Map) => "to table",
             (Screen::Partitions, Focus::Table) => "to heatmap",
+            (Screen::Pauses, _) => "other plots",
             _ => "findings",
         },
         Action::Details => "details",
@@ -284,7 +287,7 @@ pub fn help_is_open(state: &State) -> bool {
 }
 
 /// The contexts in the order of the help.
-pub const CONTEXTS: [Context; 10] = [
+pub const CONTEXTS: [Context; 11] = [
     Context::Anywhere,
     Context::Screens,
     Context::On(Screen::Overview),
@@ -293,6 +296,7 @@ pub const CONTEXTS: [Context; 10] = [
     Context::On(Screen::Rows),
     Context::On(Screen::WhatIf),
     Context::On(Screen::Batches),
+    Context::On(Screen::Pauses),
     Context::Overlay,
     Context::Chooser,
 ];

@@ -3,6 +3,7 @@
 use super::ConsoleExit;
 use super::asking::Question;
 use super::msg::Ticket;
+use crate::memory::Sample;
 use crate::reader::Request;
 
 /// The kinds of reads: at most one of each runs.
@@ -14,8 +15,19 @@ pub enum Lane {
     Exact,
 }
 
+/// What is to be remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Remember {
+    /// Open the memory of the query with this id.
+    Open(String),
+    /// How the query is now.
+    Add(Sample),
+    /// The repartitions that the checkpoint shows.
+    Resizes,
+}
+
 /// Something to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Read, and answer with this ticket.
     Read(Lane, Ticket, Request),
@@ -25,6 +37,8 @@ pub enum Effect {
     Ask(Ticket, Box<Question>),
     /// Give up what is being asked.
     StopAsking,
+    /// Remember something of the query.
+    Remember(Remember),
     /// Look at the newest log entries now, not at the next interval.
     Poll,
     /// Take the mouse from the terminal, or give it back.

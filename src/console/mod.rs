@@ -37,9 +37,11 @@ pub mod update;
 pub mod view;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::diagnosis::Rules;
 use crate::reader::Observe;
 use crate::telemetry::attach::Attach;
 use crate::units::{BatchId, OperatorId};
@@ -68,6 +70,20 @@ pub struct ConsoleOptions {
     pub look: LookOptions,
     /// What there is to go back to.
     pub above: Above,
+    /// Where it is remembered what is seen.
+    pub memory: Keep,
+}
+
+/// Where a console remembers what it sees of queries.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// In this data directory.
+    In(PathBuf),
+    /// There is no such directory; the text says why.
+    Unusable(String),
 }
 
 /// What lies above the overview.
@@ -92,6 +108,7 @@ impl Default for ConsoleOptions {
             mouse: false,
             look: LookOptions::default(),
             above: Above::default(),
+            memory: Keep::default(),
         }
     }
 }
@@ -125,11 +142,13 @@ pub struct Watched {
     pub checkpoint: Arc<dyn Observe>,
     /// Where its running query tells of itself; none where only the checkpoint is looked at.
     pub queries: Vec<Arc<dyn Attach>>,
+    /// Which findings of it are shown.
+    pub rules: Rules,
 }
 
 impl From<Arc<dyn Observe>> for Watched {
     fn from(checkpoint: Arc<dyn Observe>) -> Self {
-        Self { checkpoint, queries: Vec::new() }
+        Self { checkpoint, queries: Vec::new(), rules: Rules::default() }
     }
 }
 

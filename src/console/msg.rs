@@ -1,6 +1,8 @@
 //! Everything that can happen to the console, as data. Time is one of them.
 
 use super::asking::Reply;
+use crate::analysis::pauses::Pause;
+use crate::memory::Sample;
 use crate::reader::{Mark, Observation};
 use crate::task::Progress;
 use crate::telemetry::attach::News;
@@ -29,8 +31,30 @@ pub enum Msg {
     Answer(Ticket, Box<Reply>),
     /// The source of a running query at this place of the list tells something.
     Told(usize, News),
+    /// The memory of the query answers.
+    Remembered(MemoryNews),
     /// The process was asked to end by this signal.
     Signal(i32),
+}
+
+/// What becomes known of the memory of a query.
+#[derive(Debug, Clone)]
+pub enum MemoryNews {
+    /// It is open.
+    Opened {
+        /// How the query was, oldest first.
+        samples: Vec<Sample>,
+        /// The repartitions that were seen, oldest first.
+        pauses: Vec<Pause>,
+        /// Why nothing is added to it; `None` when this console does.
+        read_only: Option<String>,
+    },
+    /// This was added.
+    Added(Sample),
+    /// These are the repartitions that are remembered now.
+    Resizes(Vec<Pause>),
+    /// It cannot be used (any more); the text says why.
+    Failed(String),
 }
 
 /// How a read ended.

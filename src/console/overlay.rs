@@ -180,7 +180,7 @@ pub(super) fn severity(severity: Severity) -> (&'static str, Role) {
 }
 
 fn finding(state: &State, key: &FindingKey, columns: usize) -> Content {
-    let findings = state.data().map_or(&[][..], |data| &data.findings);
+    let findings = state.found.shown();
     let Some(finding) = findings.iter().find(|finding| key.names(finding)) else {
         let gone =
             Row::of("This finding is gone: the newest observation does not have it.", Role::Ok);
@@ -215,6 +215,8 @@ fn finding_rows(finding: &Finding, columns: usize) -> Vec<Row> {
         rows.push(Row::of("File", Role::Strong));
         rows.extend(wrap(file, columns).into_iter().map(|line| Row::of(line, Role::Text)));
     }
+    rows.push(Row::new());
+    rows.push(Row::of(finding.id.documentation(), Role::Muted));
     rows
 }
 

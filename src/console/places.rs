@@ -144,6 +144,8 @@ pub struct Batches {
     pub legend: Rect,
     /// What is known of the batch that is looked at.
     pub detail: Rect,
+    /// Lines of it that what is remembered has.
+    pub remembered: u16,
 }
 
 /// Lines below the chart that are always there.
@@ -158,7 +160,8 @@ pub fn batches(size: Size, lines: u16) -> Option<Batches> {
     let chrome = chrome(size)?;
     let body = chrome.body;
     let (label, values) = if size.width >= WORDY { (13, 18) } else { (11, 12) };
-    let detail = if size.height >= ROOMY { 3 } else { 1 };
+    let remembered = u16::from(size.height >= TALL);
+    let detail = remembered + if size.height >= ROOMY { 3 } else { 1 };
     let rest = body.height.saturating_sub(detail + 2);
     let lines = lines.min(rest.saturating_sub(CHART).max(FEW_LINES));
     let part = |y: u16, height: u16| Rect { y: body.y + y, height, ..body };
@@ -172,6 +175,7 @@ pub fn batches(size: Size, lines: u16) -> Option<Batches> {
         lines: part(chart + 1, lines),
         legend: part(chart + 1 + lines, 1),
         detail: part(chart + 2 + lines, detail),
+        remembered,
     })
 }
 
@@ -184,6 +188,64 @@ impl Batches {
     /// Columns of chart and lines: batches on view.
     pub fn columns(&self) -> usize {
         usize::from(self.chrome.body.width.saturating_sub(self.label + self.values))
+    }
+}
+
+/// The parts of the pauses screen: plots side by side, a table below them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pauses {
+    /// The lines every screen has.
+    pub chrome: Chrome,
+    /// The plots that there is room for.
+    pub plots: Vec<Rect>,
+    /// The table with its head.
+    pub table: Rect,
+    /// What is known of the selected one.
+    pub detail: Rect,
+}
+
+/// The narrowest plot.
+const PLOT: u16 = 38;
+/// From this height on there is room for two rows of plots.
+const TALL: u16 = 34;
+/// Plots that there are.
+const PLOTS: u16 = 5;
+
+/// The pauses screen, with so many lines in its table.
+pub fn pauses(size: Size, lines: usize) -> Option<Pauses> {
+    let chrome = chrome(size)?;
+    let body = chrome.body;
+    let detail = if size.height >= ROOMY { 3 } else { 1 };
+    let beside = (body.width / PLOT).clamp(1, 3);
+    let rows = if size.height >= TALL { PLOTS.div_ceil(beside).min(2) } else { 1 };
+    // The table takes what it needs, as long as the plots have their least.
+    let wanted = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(1).clamp(3, 12);
+    let least = if size.height >= ROOMY { 7 } else { 6 };
+    let room = body.height.saturating_sub(detail);
+    let plots_high = room.saturating_sub(wanted).max(least * rows).min(room.saturating_sub(3));
+    let high = (plots_high / rows).min(TALLEST);
+    let wide = body.width / beside;
+    let places = (0..rows).flat_map(|row| (0..beside).map(move |at| (row, at)));
+    let plots = places.take(usize::from(PLOTS)).map(|(row, at)| Rect {
+        x: at * wide,
+        y: body.y + row * high,
+        width: wide,
+        height: high,
+    });
+    let table_y = body.y + high * rows;
+    let table = room.saturating_sub(high * rows);
+    Some(Pauses {
+        chrome,
+        plots: plots.collect(),
+        table: Rect { y: table_y, height: table, ..body },
+        detail: Rect { y: table_y + table, height: detail, ..body },
+    })
+}
+
+impl Pauses {
+    /// Lines of the table on view.
+    pub fn page(&self) -> usize {
+        usize::from(self.table.height.saturating_sub(1)).max(1)
     }
 }
 
@@ -209,6 +271,16 @@ mod tests {
                 assert_eq!(plan.before.bottom(), plan.legend.y);
                 assert_eq!(plan.table.bottom(), plan.chrome.bar.y);
                 assert!(plan.table.height >= NUMBERS, "{size:?} {plan:?}");
+                for lines in [0, 1, 5, 40] {
+                    let plan = pauses(size, lines).unwrap();
+                    assert_eq!(plan.detail.bottom(), plan.chrome.bar.y);
+                    assert_eq!(plan.table.bottom(), plan.detail.y);
+                    assert!(plan.table.height >= 3, "{size:?} {plan:?}");
+                    for plot in &plan.plots {
+                        assert!(plot.bottom() <= plan.table.y && plot.right() <= width);
+                        assert!(plot.height >= 6, "{size:?} {plan:?}");
+                    }
+                }
                 for lines in [0, 3, 7, 40] {
                     let plan = batches(size, lines).unwrap();
                     assert_eq!(plan.chart.bottom(), plan.axis.y);

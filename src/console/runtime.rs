@@ -17,6 +17,7 @@
 mod answers;
 mod attached;
 mod lanes;
+mod memory;
 mod sources;
 mod stage;
 
@@ -31,14 +32,15 @@ use ratatui::backend::Backend;
 use super::effect::Effect;
 use super::look::Look;
 use super::msg::{Msg, Size};
-use super::state::{Settings, State};
+use super::state::{Keeping, Settings, State};
 use super::terminal;
-use super::{ConsoleError, ConsoleExit, ConsoleOptions, Watched, update, view};
+use super::{ConsoleError, ConsoleExit, ConsoleOptions, Keep, Watched, update, view};
 use crate::units::UnixMillis;
 
 pub use super::terminal::{Extent, FrameBackend};
 pub use attached::{Attached, Told};
 pub use lanes::Lanes;
+use memory::MemoryLane;
 pub(super) use stage::Stage;
 
 /// The shortest time between two frames.
@@ -69,6 +71,7 @@ pub trait Execute {
 /// Does effects on the real source and terminal.
 struct Executor {
     lanes: Lanes,
+    memory: MemoryLane,
     poll: crossbeam_channel::Sender<()>,
 }
 
@@ -79,6 +82,7 @@ impl Execute for Executor {
             Effect::Cancel(lane) => self.lanes.cancel(lane),
             Effect::Ask(ticket, question) => self.lanes.ask(ticket, question),
             Effect::StopAsking => self.lanes.stop_asking(),
+            Effect::Remember(what) => self.memory.start(what),
             Effect::Poll => {
                 // A full channel means that a look is due anyway.
                 let _ = self.poll.try_send(());
@@ -105,6 +109,10 @@ pub(super) fn play(
     let (refresh, mouse) = (options.refresh, options.mouse);
     let size = terminal::size()?;
     let size = Size { width: size.width, height: size.height };
+    let directory = match &options.memory {
+        Keep::In(directory) => Some(directory.clone()),
+        Keep::Nowhere | Keep::Unusable(_) => None,
+    };
     let mut state = State::new(settings(&watched, options), size, now());
     state.mouse = mouse;
     if mouse {
@@ -114,15 +122,17 @@ pub(super) fn play(
     draw(&mut on.screen, &state, &on.look)?;
     let (poll, polls) = bounded(1);
     let (sender, inbox) = on.inbox()?;
-    let Watched { checkpoint: source, queries } = watched;
+    let Watched { checkpoint: source, queries, rules: _ } = watched;
     let (attached, told) = Attached::begin(queries)?;
     sources::watcher(Arc::clone(&source), sender.clone(), polls, refresh)?;
+    let memory = MemoryLane::new(directory, Arc::clone(&source), &sender)?;
     let lanes = Lanes::new(source, &sender)?;
-    let mut executor = Executor { lanes, poll };
+    let mut executor = Executor { lanes, memory, poll };
     let Stage { screen, look, .. } = on;
     let inbox = Inbox { urgent: inbox, told };
     let result = event_loop(screen, look, &mut state, &inbox, &mut executor, &now);
     executor.lanes.cancel_all();
+    executor.memory.cancel();
     drop(attached);
     if state.mouse {
         terminal::capture_mouse(false)?;
@@ -141,6 +151,12 @@ fn settings(watched: &Watched, options: ConsoleOptions) -> Settings {
         counting: options.counting,
         screen: options.screen,
         above: options.above,
+        rules: watched.rules.clone(),
+        keeping: match options.memory {
+            Keep::Nowhere => Keeping::Off,
+            Keep::In(_) => Keeping::Waiting,
+            Keep::Unusable(why) => Keeping::Failed(why),
+        },
     }
 }
 

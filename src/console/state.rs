@@ -1,10 +1,13 @@
 //! The model: everything that a frame is drawn from. Changed only by `update`.
 
 mod attached;
+mod findings;
 mod freshness;
 mod hot_keys;
 mod overlays;
 mod partitions;
+mod pauses;
+mod remembered;
 mod rows;
 mod what_if;
 
@@ -17,7 +20,7 @@ use super::filter::mentions;
 use super::msg::Size;
 use super::reading::{Counting, Reading};
 use super::text::sanitise;
-use crate::diagnosis::Finding;
+use crate::diagnosis::{Finding, Rules};
 use crate::reader::Depth;
 use crate::report::{PartitionReport, Reveal, Status};
 use crate::telemetry::timeline::Timeline;
@@ -26,10 +29,13 @@ use crate::units::{BatchId, OperatorId, UnixMillis};
 use partitions::order;
 
 pub use attached::{Chosen, SPAN, TaskSpan};
+pub use findings::Findings;
 pub use freshness::Freshness;
 pub use hot_keys::{HotKeysState, KeysScope};
 pub use overlays::{FindingKey, Overlay, Prompt, PromptKind, Subject};
 pub use partitions::{Direction, Focus, PartitionsState, SortBy};
+pub use pauses::PausesState;
+pub use remembered::{Keeping, Remembered};
 pub use rows::{RowsScope, RowsState};
 pub use what_if::{Basis, WhatIfState, curve_counts, step_down, step_up};
 
@@ -54,6 +60,10 @@ pub struct Settings {
     pub above: Above,
     /// The sources of the running query, by the names that the operator gave them.
     pub sources: Vec<String>,
+    /// Which findings are shown.
+    pub rules: Rules,
+    /// Whether anything is remembered.
+    pub keeping: Keeping,
 }
 
 /// The screens, in the order of their numbers.
@@ -70,6 +80,8 @@ pub enum Screen {
     WhatIf,
     /// What does the running query do?
     Batches,
+    /// How long did past resizes take, and how long may the next?
+    Pauses,
     /// What is in it?
     Rows,
 }
@@ -77,8 +89,15 @@ pub enum Screen {
 impl Screen {
     /// All screens. The number of one is its place here, counted from 1; rows have none: they are
     /// always the rows of something.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Partitions, Self::Keys, Self::WhatIf, Self::Batches, Self::Rows];
+    pub const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Partitions,
+        Self::Keys,
+        Self::WhatIf,
+        Self::Batches,
+        Self::Pauses,
+        Self::Rows,
+    ];
 
     /// Its name on the tabs line.
     pub fn title(self) -> &'static str {
@@ -88,6 +107,7 @@ impl Screen {
             Self::Keys => "keys",
             Self::WhatIf => "what-if",
             Self::Batches => "batches",
+            Self::Pauses => "pauses",
             Self::Rows => "rows",
         }
     }
@@ -143,6 +163,8 @@ pub struct State {
     pub chosen: Option<Chosen>,
     /// The view, while it is held still.
     pub hold: Option<Hold>,
+    /// What is wrong.
+    pub found: Findings,
     /// What is being read.
     pub reading: Reading,
     /// The screen shown.
@@ -169,6 +191,10 @@ pub struct State {
     pub rows: RowsState,
     /// The what-if screen.
     pub what_if: WhatIfState,
+    /// The pauses screen.
+    pub pauses: PausesState,
+    /// What is remembered of the query.
+    pub remembered: Remembered,
     /// A word to the operator, until the next key.
     pub notice: Option<String>,
     /// Whether the mouse is taken from the terminal.
@@ -180,6 +206,7 @@ impl State {
     pub fn new(settings: Settings, size: Size, now: UnixMillis) -> Self {
         let settings = Settings { target: sanitise(&settings.target).into_owned(), ..settings };
         let sources = settings.sources.iter().map(|name| Arc::from(name.as_str()));
+        let keeping = settings.keeping.clone();
         let timeline = (!settings.sources.is_empty()).then(|| Arc::new(Timeline::new(sources)));
         Self {
             reading: Reading::new(settings.refresh, settings.batch, settings.counting),
@@ -192,6 +219,7 @@ impl State {
             timeline,
             chosen: None,
             hold: None,
+            found: Findings::default(),
             overlay: None,
             typing: false,
             prompt: None,
@@ -203,6 +231,8 @@ impl State {
             hot_keys: HotKeysState::default(),
             rows: RowsState::default(),
             what_if: WhatIfState::default(),
+            pauses: PausesState::default(),
+            remembered: Remembered { keeping, ..Remembered::default() },
             notice: None,
             mouse: false,
         }
@@ -244,7 +274,7 @@ impl State {
 
     /// The findings that the overview lists.
     pub fn listed_findings(&self) -> Vec<&Finding> {
-        let findings = self.data().map_or(&[][..], |data| &data.findings);
+        let findings = self.found.shown();
         let filter = &self.overview.filter;
         let listed = |finding: &&Finding| mentions(filter, &[finding.id.0, &finding.summary]);
         findings.iter().filter(listed).collect()
@@ -272,7 +302,7 @@ impl State {
             Screen::Partitions => &self.partitions.filter,
             Screen::Keys => &self.hot_keys.filter,
             Screen::Rows => &self.rows.filter,
-            Screen::WhatIf | Screen::Batches => "",
+            Screen::WhatIf | Screen::Batches | Screen::Pauses => "",
         }
     }
 
@@ -283,7 +313,7 @@ impl State {
             Screen::Partitions => Some(&mut self.partitions.filter),
             Screen::Keys => Some(&mut self.hot_keys.filter),
             Screen::Rows => Some(&mut self.rows.filter),
-            Screen::WhatIf | Screen::Batches => None,
+            Screen::WhatIf | Screen::Batches | Screen::Pauses => None,
         }
     }
 
@@ -308,7 +338,7 @@ impl State {
             Screen::Keys => self.hot_keys.scope.as_ref().map(|scope| scope.operator),
             Screen::Rows => self.rows.scope.as_ref().map(|scope| scope.operator),
             Screen::WhatIf => self.what_if.operator,
-            Screen::Overview | Screen::Partitions | Screen::Batches => None,
+            Screen::Overview | Screen::Partitions | Screen::Batches | Screen::Pauses => None,
         };
         scope.or_else(|| self.store().map(|store| store.key.operator))
     }

@@ -6,6 +6,7 @@ mod asks;
 mod keys;
 mod past;
 mod prompt;
+mod remember;
 mod screens;
 
 use std::sync::Arc;
@@ -26,6 +27,12 @@ pub fn start(state: &mut State) -> Vec<Effect> {
 
 /// Applies a message.
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
+    let effects = apply(state, msg);
+    state.judge();
+    effects
+}
+
+fn apply(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Now(now) => {
             clock(state, now);
@@ -59,6 +66,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             past::told(state, source, news);
             Vec::new()
         }
+        Msg::Remembered(news) => remember::answered(state, news),
         Msg::Signal(signal) => vec![Effect::Exit(ConsoleExit::Signal(signal))],
     }
 }
@@ -100,6 +108,9 @@ fn finished(state: &mut State, ticket: Ticket, outcome: Outcome) -> Vec<Effect> 
             Some(hold) => hold.newer = hold.newer.saturating_add(1),
             None => shown_data_changed(state),
         }
+        let mut effects = remember::observed(state);
+        effects.extend(pump(state));
+        return effects;
     }
     pump(state)
 }

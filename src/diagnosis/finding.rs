@@ -19,6 +19,13 @@ pub enum Severity {
 #[serde(transparent)]
 pub struct FindingId(pub &'static str);
 
+impl FindingId {
+    /// Where it is explained, relative to the repository: `docs/findings.md#missing-sst`.
+    pub fn documentation(self) -> String {
+        format!("docs/findings.md#{}", self.0)
+    }
+}
+
 /// One thing that an operator should know, with the file it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {

@@ -37,6 +37,25 @@ impl CheckpointReader {
         Self { storage, last: Mutex::new(None) }
     }
 
+    /// The median time of the last ten batches of the checkpoint as it was read last, from offset
+    /// entry to commit entry.
+    pub(super) fn batch_ms(&self) -> Option<u64> {
+        const BATCHES: usize = 10;
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let checkpoint = last.as_ref()?;
+        let told = |time: Option<UnixMillis>| time.filter(|time| *time > UnixMillis(0));
+        let time = |batch| {
+            let begun = told(checkpoint.planned_at(batch))?;
+            let done = told(checkpoint.committed_at(batch))?;
+            // Of a copied checkpoint the times are those of copying, in any order.
+            (begun < done).then(|| begun.until(done))
+        };
+        let mut times: Vec<u64> =
+            checkpoint.committed_batches().rev().take(BATCHES).filter_map(time).collect();
+        times.sort_unstable();
+        times.get(times.len().checked_sub(1)? / 2).copied()
+    }
+
     pub(super) fn load(&self, cancel: &Cancel) -> Result<Checkpoint, ReadError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let checkpoint = match last.as_ref() {

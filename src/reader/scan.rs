@@ -12,6 +12,7 @@ use std::time::SystemTime;
 
 use super::{CheckpointReader, Depth, Observe, ReadError, Request};
 use crate::checkpoint::find::{self, Kind};
+use crate::diagnosis::Rules;
 use crate::report::{Extent, ScanReport, ScannedCheckpoint, Unreadable, UnreadableKind};
 use crate::storage::{EntryKind, Name, Storage, StorageError, is_plain_name};
 use crate::task::{Cancel, Crew, map_parallel};
@@ -25,7 +26,7 @@ const MAX_DIRECTORIES: usize = 1_000_000;
 const LINKS_TOLD: usize = 20;
 
 /// What to look through.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScanRequest {
     /// Plain paths or URLs of directories.
     pub roots: Vec<String>,
@@ -33,11 +34,19 @@ pub struct ScanRequest {
     pub depth: u32,
     /// Names of checkpoints, by their addresses.
     pub names: BTreeMap<String, String>,
+    /// Which findings count, for all of them.
+    pub rules: Rules,
+    /// Which count for single ones beside those, by their addresses.
+    pub own_rules: BTreeMap<String, Rules>,
 }
 
 impl ScanRequest {
     fn named(&self, one: &ScannedCheckpoint) -> ScannedCheckpoint {
-        ScannedCheckpoint { name: self.names.get(&one.path).cloned(), ..one.clone() }
+        let named = ScannedCheckpoint { name: self.names.get(&one.path).cloned(), ..one.clone() };
+        match self.own_rules.get(&one.path) {
+            Some(own) => named.under(&self.rules.and(own)),
+            None => named.under(&self.rules),
+        }
     }
 }
 
@@ -290,8 +299,9 @@ impl Scan<'_> {
         let storage = place.root.below(&place.dir);
         let storage = storage.map_err(|error| ReadError::Unreadable(error.to_string()))?;
         let request = Request { batch: None, depth: Depth::Snapshot, operator: None, store: None };
-        let seen = CheckpointReader::over(storage).observe(&request, self.cancel, &|_| {})?;
-        Ok(line::of(&seen, self.now))
+        let reader = CheckpointReader::over(storage);
+        let seen = reader.observe(&request, self.cancel, &|_| {})?;
+        Ok(line::of(&seen, reader.batch_ms(), self.now))
     }
 
     fn tell(&self) {

@@ -6,6 +6,7 @@
 //! text made for a particular screen.
 
 mod explain;
+mod findings;
 mod history;
 mod inspect;
 mod keys;
@@ -24,6 +25,7 @@ mod window;
 pub use explain::{
     ErrorKind, ErrorReport, ExplainReport, Explanation, Here, Recognised, SchemaReport,
 };
+pub use findings::{FindingLine, FindingsReport, QueryWord};
 pub use history::HistoryReport;
 pub use inspect::{
     ColumnFamilyReport, HistoryEntry, InspectReport, OperatorReport, Provider, SourceReport,

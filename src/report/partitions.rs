@@ -78,6 +78,11 @@ pub struct PartitionReport {
     pub snapshot_version: Option<StateVersion>,
     /// Changelogs (or deltas) that a load replays on top of the snapshot.
     pub changelogs: u64,
+    /// The oldest version that any snapshot or changelog in the directory is of, whether it is
+    /// needed or not; `None` when there is none.
+    pub oldest_version: Option<StateVersion>,
+    /// Number of snapshots and changelogs in the directory, of all versions.
+    pub files_listed: u64,
     /// When the newest of the files was written, by its modification time.
     pub last_written: Option<UnixMillis>,
     /// Highest version that changed a key, where a replay has shown it; exact grade only.

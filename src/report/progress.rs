@@ -92,7 +92,7 @@ pub enum LineKind {
     Repartition,
     /// A conf was taken from the checkpoint, whatever the session asked for.
     ConfRestored,
-    /// What an application runs on.
+    /// What an application runs on; with a query id, the confs of that query's session.
     Environment,
     /// The source was cut, replaced or lost.
     Interrupted,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Grade, Provider, Status};
 use crate::diagnosis::candidate::{Judgement, Standing};
+use crate::diagnosis::{Finding, Rules, Severity};
 use crate::units::{BatchId, Bytes, OperatorId, UnixMillis};
 
 /// Every checkpoint that was found, most to gain from a resize first.
@@ -77,7 +78,10 @@ pub struct ScannedCheckpoint {
     pub last_commit_at: Option<UnixMillis>,
     /// Milliseconds from then to the scan.
     pub last_commit_age: Option<u64>,
-    /// Findings at error level; `statetop inspect PATH` tells them.
+    /// The usual time of a batch in milliseconds: the median of the last ten, from offset entry to
+    /// commit entry, by the files' modification times.
+    pub batch_ms: Option<u64>,
+    /// Findings at error level; `statetop findings PATH` tells them.
     pub errors: u64,
     /// Findings at warning level.
     pub warnings: u64,
@@ -90,9 +94,21 @@ pub struct ScannedCheckpoint {
     /// The judgement behind `standing`, `reasons` and `obstacles`, by which the list is ordered.
     #[serde(skip)]
     pub judged: Judgement,
+    /// The findings behind `errors` and `warnings`.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
 }
 
 impl ScannedCheckpoint {
+    /// The same with the findings that `rules` let through.
+    #[must_use]
+    pub fn under(mut self, rules: &Rules) -> Self {
+        (self.findings, _) = rules.apply(self.findings);
+        let of = |severity| self.findings.iter().filter(|one| one.severity == severity).count();
+        (self.errors, self.warnings) = (of(Severity::Error) as u64, of(Severity::Warning) as u64);
+        self
+    }
+
     /// Most to gain from a resize first; ties by path.
     pub fn by_rank(&self, other: &Self) -> Ordering {
         self.judged.order(&other.judged).then_with(|| self.path.cmp(&other.path))

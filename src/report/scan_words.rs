@@ -106,6 +106,20 @@ pub(crate) fn operators(one: &ScannedCheckpoint) -> String {
     if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }
 
+/// The findings that matter: `1 X 2 !`.
+pub(crate) fn findings(one: &ScannedCheckpoint) -> String {
+    let part = |number: u64, mark: &str| (number > 0).then(|| format!("{number} {mark}"));
+    let parts: Vec<String> =
+        [part(one.errors, "X"), part(one.warnings, "!")].into_iter().flatten().collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join(" ") }
+}
+
+/// Whether these are the queries of the configuration: then how they do matters more than what a
+/// resize would bring.
+pub(crate) fn are_named(checkpoints: &[&ScannedCheckpoint]) -> bool {
+    !checkpoints.is_empty() && checkpoints.iter().all(|one| one.name.is_some())
+}
+
 /// The first and the last batch: `1742..1841`.
 pub(crate) fn batches(one: &ScannedCheckpoint) -> String {
     let text = |batch: Option<crate::units::BatchId>| {

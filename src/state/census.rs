@@ -142,7 +142,9 @@ impl Store {
         };
         let newest_changelog = dir.newest_changelog(target.version);
         let newest_file = dir.newest_file();
-        let census = self.count_in(&dir, partition, target, method, run)?;
+        let mut census = self.count_in(&dir, partition, target, method, run)?;
+        census.report.oldest_version = dir.oldest_file();
+        census.report.files_listed = dir.number();
         Ok(Census { newest_changelog, newest_file, ..census })
     }
 
@@ -217,6 +219,8 @@ fn finish(
         files: located.map_or(0, Located::count),
         snapshot_version: located.and_then(Located::snapshot_version),
         changelogs: located.map_or(0, |located| located.logs().count() as u64),
+        oldest_version: None,
+        files_listed: 0,
         last_written: located.and_then(Located::last_written),
         last_changed: count.last_changed,
     };

@@ -183,6 +183,16 @@ impl Directory {
         self.files.iter().map(|file| file.version).max()
     }
 
+    /// The oldest version that has a file.
+    pub(in crate::state) fn oldest_file(&self) -> Option<StateVersion> {
+        self.files.iter().map(|file| file.version).min()
+    }
+
+    /// How many data files there are, of all versions.
+    pub(in crate::state) fn number(&self) -> u64 {
+        self.files.len() as u64
+    }
+
     /// The newest snapshot up to `version`, of whatever id.
     pub(in crate::state) fn newest_snapshot(&self, version: StateVersion) -> Option<Target> {
         let full = |file: &&DataFile| matches!(file.kind, FileKind::Zip | FileKind::Snapshot);

@@ -46,7 +46,7 @@ pub enum EventKind {
     Terminated(Terminated),
     /// What the tasks of a microbatch did, by partition of one stateful operator.
     PartitionLoad(Box<PartitionLoad>),
-    /// What the application runs on, with which confs.
+    /// What the application, or one query of it, runs on, with which confs.
     Environment(Box<Environment>),
     /// A driver's log tells of an offline repartition.
     Repartition(RepartitionNote),
@@ -357,9 +357,13 @@ pub struct TaskLoad {
     pub loaded: Option<bool>,
 }
 
-/// What an application runs on.
+/// What an application, or one query of it, runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
+    /// The query whose session has these confs; `None` for those of the whole application. An
+    /// event log tells the confs of a session where they are not Spark's defaults; of what the
+    /// checkpoint pins they have the checkpoint's value.
+    pub query: Option<QueryRef>,
     /// Spark's version.
     pub spark_version: Option<String>,
     /// The application's id.

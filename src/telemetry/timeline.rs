@@ -41,8 +41,8 @@ pub use track::Column;
 
 use super::attach::News;
 use super::{
-    ConfRestored, Event, EventKind, PartitionLoad, Progress, QueryRef, RepartitionNote,
-    RepartitionStage,
+    ConfRestored, Environment, Event, EventKind, PartitionLoad, Progress, QueryRef,
+    RepartitionNote, RepartitionStage,
 };
 use crate::units::{BatchId, UnixMillis};
 use shelf::{Item, Shelf};
@@ -171,7 +171,8 @@ impl Timeline {
             EventKind::PartitionLoad(load) => self.load(source, *load),
             EventKind::Repartition(note) => self.repartition(note),
             EventKind::ConfRestored(told) => self.conf_restored(told),
-            EventKind::Environment(_) | EventKind::Interrupted(_) | EventKind::Unreadable(_) => {}
+            EventKind::Environment(environment) => self.session(source, *environment),
+            EventKind::Interrupted(_) | EventKind::Unreadable(_) => {}
         }
     }
 
@@ -185,6 +186,13 @@ impl Timeline {
         }
         let query = progress.query.clone();
         self.with_batch(source, &query, id, at, |batch| batch.report(progress));
+    }
+
+    /// The confs of a query's session are kept with its run; those of the application with the
+    /// source.
+    fn session(&mut self, source: usize, environment: Environment) {
+        let Environment { query: Some(query), confs, .. } = environment else { return };
+        self.with_run(source, &query, None, |run| run.confs = confs.into());
     }
 
     fn load(&mut self, source: usize, load: PartitionLoad) {

@@ -249,6 +249,8 @@ fn partition(id: u32, rows: u64) -> PartitionReport {
         files: 4 + changelogs,
         snapshot_version: Some(StateVersion(1842 - changelogs)),
         changelogs,
+        oldest_version: Some(StateVersion(1740)),
+        files_listed: 112,
         last_written: Some(UnixMillis(NOW.0 - 4000)),
         last_changed: None,
     }

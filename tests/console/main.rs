@@ -12,6 +12,7 @@
 mod batches;
 mod event_loop;
 mod keys;
+mod pauses;
 mod row_screens;
 mod rows_support;
 mod scan_list;

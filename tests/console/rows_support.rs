@@ -204,6 +204,7 @@ impl Console {
                 Question::Rows(_) => page(rows(40), false),
                 Question::History(_) => Reply::History(Arc::new(history())),
                 Question::Plan(_) => basis(),
+                Question::Pauses(_) => Reply::Pauses(Arc::new(crate::pauses::report(3))),
             });
         }
         self

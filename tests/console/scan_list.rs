@@ -56,6 +56,7 @@ fn checkpoint(
         last_batch: Some(BatchId(1841)),
         last_commit_at: Some(UnixMillis(NOW.0 - 4_000)),
         last_commit_age: Some(4_000),
+        batch_ms: Some(1_200),
         errors: 0,
         warnings: 1,
         standing,
@@ -65,6 +66,7 @@ fn checkpoint(
             .map(|one| ScanObstacle { kind: one.kind(), text: one.sentence() })
             .collect(),
         judged: Judgement { standing, reasons, obstacles },
+        findings: Vec::new(),
     }
 }
 

@@ -112,6 +112,8 @@ fn partition(store: &Store, id: u32, rows: Option<u64>, batch: u64) -> Partition
         files: 4 + changelogs,
         snapshot_version: Some(StateVersion((batch + 1).saturating_sub(changelogs))),
         changelogs,
+        oldest_version: Some(StateVersion((batch + 1).saturating_sub(100))),
+        files_listed: 112,
         last_written: Some(UnixMillis(NOW.0 - 4_500)),
         last_changed: (grade == Grade::Exact).then_some(StateVersion(batch + 1)),
     }

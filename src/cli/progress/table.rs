@@ -13,7 +13,7 @@ use super::super::look::{Look, Role};
 use super::super::number::duration;
 use super::super::page::flow;
 use super::super::text::{clean, width, wrap};
-use crate::figures::{count, span, whole};
+use crate::figures::{count, plural, span, whole};
 use crate::report::{LineKind, ProgressLine, RepartitionLine, RepartitionWord, TellerWord};
 use crate::units::UnixMillis;
 
@@ -255,6 +255,11 @@ fn sentence(line: &ProgressLine) -> Option<(Role, String)> {
         }
         LineKind::Environment => {
             let environment = line.environment.as_ref();
+            if line.query_id.is_some() {
+                let confs = environment.map_or(0, |one| one.confs.len() as u64);
+                let confs = plural(confs, "conf", "confs");
+                return Some((Role::Muted, format!("its session sets {confs}; jsonl has them")));
+            }
             let part = |part: Option<&String>| part.map_or("unknown", String::as_str).to_owned();
             let version = part(environment.and_then(|one| one.spark_version.as_ref()));
             let application = part(environment.and_then(|one| one.application.as_ref()));

@@ -38,13 +38,13 @@ pub(super) fn run(
     if around.out_kind == Stream::Pipe {
         return Err(CliError::NoTerminal);
     }
-    let options = console::options(&args.screen, args.output);
+    let options = console::options(&args.screen, args.output, around);
     let finder = Arc::new(Folders(request));
     let open = |path: &str| -> Result<Watched, ReadError> {
         let checkpoint = (around.open)(path)?;
         let known = around.config.queries.iter().filter(|query| query.checkpoint == path);
         let queries = known.flat_map(|query| console::configured(query, around)).collect();
-        Ok(Watched { checkpoint, queries })
+        Ok(Watched { checkpoint, queries, rules: around.config.rules(path) })
     };
     match scan::run(finder, &open, &options)? {
         ConsoleExit::Quit | ConsoleExit::Back => Ok(Exit::Fine),

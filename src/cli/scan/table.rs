@@ -7,7 +7,7 @@ use super::super::table::{Align, Cell, Table};
 use super::super::text;
 use crate::console::text::cut_middle;
 use crate::diagnosis::candidate::Standing;
-use crate::figures::{bytes, count, ratio};
+use crate::figures::{bytes, count, ratio, span};
 use crate::report::{ScanReport, ScannedCheckpoint, scan_words};
 
 /// Spaces before the first column.
@@ -25,34 +25,56 @@ struct Column {
     align: Align,
     /// Its place in the order of importance.
     rank: u8,
-    cell: fn(&ScannedCheckpoint) -> (Role, String),
+    cell: CellOf,
 }
 
-/// All columns but the path, from left to right.
-fn columns(look: Look) -> [Column; 13] {
-    let column = |title, align, rank, cell| Column { title, align, rank, cell };
-    [
-        column("query", Align::Left, 12, if look.columns == usize::MAX { id } else { short_id }),
-        column("operators", Align::Left, 10, operators),
-        column("provider", Align::Left, 9, provider),
-        column("parts", Align::Right, 1, partitions),
-        column("rows", Align::Right, 2, |one| plain(count_or_dash(one.rows))),
-        column("grade", Align::Left, 11, |one| (Role::Muted, grade_word(one.rows_grade).into())),
-        column("rows/part", Align::Right, 6, rows_per_partition),
-        column("bytes", Align::Right, 4, |one| plain(bytes(one.bytes))),
-        column(look.max_over_mean(), Align::Right, 3, max_over_mean),
-        column("batches", Align::Right, 8, batches),
-        column("age", Align::Right, 5, age),
-        column("status", Align::Left, 7, |one| plain(scan_words::status(one.status).to_owned())),
-        column("resize", Align::Left, 0, resize),
-    ]
+/// What a column says of a checkpoint.
+type CellOf = fn(&ScannedCheckpoint) -> (Role, String);
+
+/// All columns but the path, from left to right; those of the configuration's queries in the order
+/// of importance. Each has two places in the order of importance:
+/// in a list of checkpoints, and in one of the configuration's queries.
+fn columns(look: Look, named: bool) -> [Column; 15] {
+    let column = |title, align, (found, watched), cell| {
+        let rank = if named { watched } else { found };
+        Column { title, align, rank, cell }
+    };
+    let query = if look.columns == usize::MAX { id } else { short_id };
+    let (batch, batches): (_, CellOf) =
+        if named { ("batch", last_batch) } else { ("batches", batches) };
+    let mut columns = [
+        column("query", Align::Left, (12, 14), query),
+        column("operators", Align::Left, (10, 12), operators),
+        column("provider", Align::Left, (9, 11), provider),
+        column("parts", Align::Right, (1, 7), partitions),
+        column("rows", Align::Right, (2, 3), |one| plain(count_or_dash(one.rows))),
+        column("grade", Align::Left, (11, 13), |one| {
+            (Role::Muted, grade_word(one.rows_grade).into())
+        }),
+        column("rows/part", Align::Right, (6, 10), rows_per_partition),
+        column("bytes", Align::Right, (4, 9), |one| plain(bytes(one.bytes))),
+        column(look.max_over_mean(), Align::Right, (3, 4), max_over_mean),
+        column(batch, Align::Right, (8, 1), batches),
+        column("age", Align::Right, (5, 2), age),
+        column("status", Align::Left, (7, 0), |one| {
+            plain(scan_words::status(one.status).to_owned())
+        }),
+        column("batch time", Align::Right, (13, 5), batch_time),
+        column("findings", Align::Left, (14, 6), findings),
+        column("resize", Align::Left, (0, 8), resize),
+    ];
+    if named {
+        columns.sort_by_key(|column| column.rank);
+    }
+    columns
 }
 
 /// The heading and a line per checkpoint.
 pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look) -> Vec<String> {
     let paths: Vec<String> = shown.iter().map(|one| path(report, one)).collect();
     let path_width = paths.iter().map(|path| text::width(path)).max().unwrap_or(0).max(4);
-    let columns = columns(look).map(|column| {
+    let named = scan_words::are_named(&shown.iter().collect::<Vec<_>>());
+    let columns = columns(look, named).map(|column| {
         let cells: Vec<(Role, String)> = shown.iter().map(column.cell).collect();
         let widths = cells.iter().map(|(_, text)| text::width(&text::clean(text)));
         let width = widths.fold(text::width(column.title), usize::max);
@@ -74,7 +96,7 @@ pub(super) fn lines(report: &ScanReport, shown: &[ScannedCheckpoint], look: Look
 
     let others: usize = chosen.iter().map(|(_, _, width)| width + GAP).sum();
     let path_room = room.saturating_sub(others).max(ID);
-    let mut headings = vec![("path", Align::Left)];
+    let mut headings = vec![(if named { "name" } else { "path" }, Align::Left)];
     headings.extend(chosen.iter().map(|(column, ..)| (column.title, column.align)));
     let mut table = Table::new(headings);
     for (index, path) in paths.iter().enumerate() {
@@ -135,6 +157,23 @@ fn max_over_mean(one: &ScannedCheckpoint) -> (Role, String) {
 
 fn batches(one: &ScannedCheckpoint) -> (Role, String) {
     plain(scan_words::batches(one))
+}
+
+fn last_batch(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(one.last_batch.map_or_else(|| "-".to_owned(), |batch| batch.to_string()))
+}
+
+fn batch_time(one: &ScannedCheckpoint) -> (Role, String) {
+    plain(one.batch_ms.map_or_else(|| "-".to_owned(), span))
+}
+
+fn findings(one: &ScannedCheckpoint) -> (Role, String) {
+    let role = match (one.errors, one.warnings) {
+        (1.., _) => Role::Error,
+        (0, 1..) => Role::Warning,
+        (0, 0) => Role::Muted,
+    };
+    (role, scan_words::findings(one))
 }
 
 fn age(one: &ScannedCheckpoint) -> (Role, String) {

@@ -28,12 +28,14 @@ fn checkpoint(path: &str, standing: Standing) -> ScannedCheckpoint {
         last_batch: Some(BatchId(1841)),
         last_commit_at: Some(UnixMillis(1_796_034_840_000)),
         last_commit_age: Some(4000),
+        batch_ms: Some(1_200),
         errors: 0,
         warnings: 1,
         standing,
         reasons: Vec::new(),
         obstacles: Vec::new(),
         judged: Judgement { standing, reasons: Vec::new(), obstacles: Vec::new() },
+        findings: Vec::new(),
     }
 }
 
@@ -69,7 +71,12 @@ fn args() -> ScanArgs {
         limit: None,
         wide: false,
         console: false,
-        screen: ScreenArgs { refresh: Duration::from_secs(2), theme: None, ascii: false },
+        screen: ScreenArgs {
+            refresh: Duration::from_secs(2),
+            theme: None,
+            ascii: false,
+            no_memory: true,
+        },
         output: OutputArgs { format: None, color: ColorChoice::Never },
     }
 }
@@ -106,7 +113,7 @@ fn more_room_shows_more_columns_and_less_room_fewer() {
         lines.first().cloned().unwrap_or_default()
     };
     let words = |columns| heading(columns).split_whitespace().count();
-    assert_eq!(words(usize::MAX), 14);
+    assert_eq!(words(usize::MAX), 17);
     assert!(words(120) > words(80) && words(80) > words(50));
     assert!(heading(40).contains("path") && heading(40).contains("resize"));
     for columns in [40, 60, 80, 100, 140, 200] {

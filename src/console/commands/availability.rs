@@ -26,6 +26,12 @@ pub fn availability(action: Action, state: &State) -> Availability {
         _ if state.screen == Screen::Batches && state.overlay.is_none() => {
             on_batches(action, state)
         }
+        Action::Filter if state.screen == Screen::Pauses && state.overlay.is_none() => {
+            Not("there is nothing to filter here")
+        }
+        Action::Exact if state.screen == Screen::Pauses && state.overlay.is_none() => {
+            Not("past resizes are counted as exactly as the files allow")
+        }
         Action::Exact | Action::Pause | Action::Filter | Action::Open | Action::Focus
             if state.newest.is_none() && state.overlay.is_none() =>
         {
@@ -75,9 +81,14 @@ pub fn availability(action: Action, state: &State) -> Availability {
 fn screen_availability(action: Action, state: &State) -> Availability {
     let stateless = state.newest.as_ref().is_some_and(|data| !data.inspect().stateful);
     match action {
-        Action::Screen(3 | 4) if state.newest.is_none() => Availability::Not("nothing is read yet"),
+        Action::Screen(3 | 4 | 6) if state.newest.is_none() => {
+            Availability::Not("nothing is read yet")
+        }
         Action::Screen(3 | 4) if stateless => {
             Availability::Not("this query keeps no state: there are no keys")
+        }
+        Action::Screen(6) if stateless => {
+            Availability::Not("this query keeps no state: there is nothing to resize")
         }
         _ => Availability::Ready,
     }

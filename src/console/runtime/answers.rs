@@ -32,6 +32,9 @@ pub(super) fn answer(
         Question::History(request) => {
             state.history(request, cancel, tell).map(|history| Reply::History(Arc::new(history)))
         }
+        Question::Pauses(_) => {
+            state.pauses(cancel, tell).map(|report| Reply::Pauses(Arc::new(report)))
+        }
         Question::Rows(question) => rows(state, question, cancel, tell),
         Question::Plan(request) => state.plan(request, cancel, tell).map(|plan| {
             let curve = plan.curve(&curve_counts(plan.from()));

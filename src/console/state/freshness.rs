@@ -54,7 +54,8 @@ impl State {
             later(base, format::age_changes_in(age))
         });
         let stale = self.reading.stale_at().map(|at| later(at, 1)).filter(|at| *at > self.now);
-        ages.chain(stale).min()
+        let judged = self.found.due().map(|at| if at > self.now { at } else { later(self.now, 1) });
+        ages.chain(stale).chain(judged).min()
     }
 
     /// The moments whose age is on screen.

@@ -69,11 +69,53 @@ pub struct FindingKey {
 impl FindingKey {
     /// The name of a finding.
     pub fn of(finding: &Finding) -> Self {
-        Self { id: finding.id, file: finding.file.clone(), summary: finding.summary.clone() }
+        let summary = match finding.file {
+            Some(_) => finding.summary.clone(),
+            None => without_figures(&finding.summary),
+        };
+        Self { id: finding.id, file: finding.file.clone(), summary }
     }
 
     /// Whether it is the name of that finding.
     pub fn names(&self, finding: &Finding) -> bool {
-        self.id == finding.id && self.file == finding.file && self.summary == finding.summary
+        self.id == finding.id && *self == Self::of(finding)
+    }
+}
+
+/// A summary without its figures, which change from batch to batch; the number of an operator
+/// stays.
+fn without_figures(summary: &str) -> String {
+    let mut before = "";
+    let words = summary.split(' ').map(|word| {
+        let figure = word.starts_with(|c: char| c.is_ascii_digit()) && before != "operator";
+        before = word;
+        if figure { "#" } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::Severity;
+
+    fn finding(summary: &str, file: Option<&str>) -> Finding {
+        Finding {
+            id: FindingId("slow-task"),
+            severity: Severity::Warning,
+            summary: summary.to_owned(),
+            detail: String::new(),
+            remedy: String::new(),
+            file: file.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_finding_keeps_its_name_while_its_figures_change() {
+        let key = FindingKey::of(&finding("operator 0: 2.8 times the mean", None));
+        assert!(key.names(&finding("operator 0: 11.4 times the mean", None)));
+        assert!(!key.names(&finding("operator 1: 2.8 times the mean", None)));
+        let key = FindingKey::of(&finding("batch 5 is missing", Some("offsets/5")));
+        assert!(!key.names(&finding("batch 6 is missing", Some("offsets/6"))));
     }
 }

@@ -67,6 +67,10 @@ fn missing(state: &State) -> Option<Question> {
             let known = rows.page().is_some() || rows.trouble().is_some();
             rows.wanted().filter(|_| again || !known).map(Question::Rows)
         }
+        Screen::Pauses => {
+            let known = state.pauses_are_known() || state.pauses_trouble().is_some();
+            state.resizes().filter(|_| again || !known).map(Question::Pauses)
+        }
         Screen::WhatIf => {
             let what_if = &state.what_if;
             let known = what_if.basis().is_some() || what_if.trouble().is_some();
@@ -95,6 +99,8 @@ fn at_batch(question: Question, state: &State) -> Question {
         }
         // Its batch is the one of the page.
         Question::History(history) => Question::History(history),
+        // They are of all batches.
+        Question::Pauses(resizes) => Question::Pauses(resizes),
     }
 }
 
@@ -106,6 +112,7 @@ pub(super) fn is_ours(state: &State) -> bool {
         Question::Keys(_) => state.screen == Screen::Keys,
         Question::Rows(_) => state.screen == Screen::Rows,
         Question::Plan(_) => state.screen == Screen::WhatIf,
+        Question::Pauses(_) => state.screen == Screen::Pauses,
         Question::History(_) => matches!(window, Some(Subject::History(_))),
     }
 }
@@ -149,6 +156,11 @@ pub(super) fn answered(state: &mut State, ticket: Ticket, reply: Reply) -> Vec<E
             what_if.trouble = None;
             what_if.answer = Some((asked, basis));
             what_if.go(to);
+        }
+        (Question::Pauses(asked), Reply::Pauses(report)) => {
+            state.pauses.trouble = None;
+            state.pauses.answer = Some((asked, report));
+            state.pauses.join(&state.remembered.pauses);
         }
         (question, Reply::Refused(why)) => refused(state, question, why),
         (question, Reply::Failed(why)) => failed(state, question, why),
@@ -200,6 +212,7 @@ fn failed(state: &mut State, question: Question, why: String) {
         Question::Rows(asked) => state.rows.trouble = Some((asked, why)),
         Question::Plan(asked) => state.what_if.trouble = Some((asked, why)),
         Question::History(asked) => state.rows.history = Some((asked, Err(why))),
+        Question::Pauses(asked) => state.pauses.trouble = Some((asked, why)),
     }
 }
 
@@ -215,6 +228,7 @@ pub(super) fn again(state: &mut State) {
     state.hot_keys.trouble = None;
     state.rows.trouble = None;
     state.what_if.trouble = None;
+    state.pauses.trouble = None;
     if !is_ours(state) {
         state.asking.set_again();
     }

@@ -134,6 +134,7 @@ fn move_or_change(state: &mut State, action: Action) {
         (None, Screen::Rows) => screens::on_rows(state, action),
         (None, Screen::WhatIf) => screens::on_what_if(state, action),
         (None, Screen::Batches) => past::on_batches(state, action),
+        (None, Screen::Pauses) => screens::on_pauses(state, action),
     }
 }
 
@@ -232,6 +233,7 @@ fn open(state: &mut State) {
         Screen::Batches => {
             state.overlay = Some(Overlay { subject: Subject::Batch, scroll: 0 });
         }
+        Screen::Pauses => {}
     }
 }
 

@@ -1,11 +1,11 @@
 //! What commands do on the screens that read rows: keys, rows, what-if. And how one gets there.
 
 use super::super::commands::Action;
-use super::super::places;
 use super::super::state::{
     Item, KeysScope, Overlay, Prompt, PromptKind, RowsScope, Screen, State, Subject, step_down,
     step_up,
 };
+use super::super::{places, view};
 use super::keys::stepped;
 use crate::analysis::layout::MAX_PARTITIONS;
 use crate::reader::{HistoryRequest, Weighing};
@@ -218,6 +218,20 @@ fn history(state: &mut State) {
     };
     state.rows.history = None;
     state.overlay = Some(Overlay { subject: Subject::History(request), scroll: 0 });
+}
+
+/// On the pauses screen.
+pub(super) fn on_pauses(state: &mut State, action: Action) {
+    let length = state.pauses.listed().count();
+    let plan = places::pauses(state.size, length);
+    if action == Action::Focus {
+        let shown = plan.map_or(1, |plan| plan.plots.len());
+        let next = state.pauses.plots + shown;
+        state.pauses.plots = if next < view::plots() { next } else { 0 };
+        return;
+    }
+    let page = plan.map_or(1, |plan| plan.page());
+    state.pauses.selected = stepped(state.pauses.selected, length, page, action);
 }
 
 /// On the what-if screen.

@@ -42,6 +42,8 @@ pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
         Screen::Rows => super::rows::answer(state, symbols),
         Screen::WhatIf => super::what_if::answer(state, symbols),
         Screen::Batches => super::batches::answer(state),
+        Screen::Pauses if !data.inspect().stateful => stateless(data),
+        Screen::Pauses => super::pauses::answer(state),
     };
     Row::of(" ", Role::Text).joined(answer)
 }
@@ -52,7 +54,7 @@ fn overview(state: &State, data: &Data, symbols: &Symbols) -> Row {
     {
         return super::running::failure(ended, query);
     }
-    let worst = data.findings.first();
+    let worst = state.found.shown().first();
     if let Some(finding) = worst.filter(|finding| finding.severity == Severity::Error) {
         return headline(finding);
     }

@@ -79,6 +79,7 @@ pub(super) fn short(state: &State, _symbols: &Symbols) -> Option<Row> {
         Question::Rows(_) => "rows",
         Question::History(_) => "changelogs",
         Question::Plan(_) => "hashes",
+        Question::Pauses(_) => "resizes",
     };
     let mut row = Row::of(format!("reading {what}"), Role::Info);
     if let Some((_, progress)) = asked.progress {

@@ -24,7 +24,7 @@ use super::super::paint::Canvas;
 use super::super::places;
 use super::super::state::State;
 use super::super::text::Row;
-use super::message;
+use super::{message, past};
 use crate::analysis::times::{Cadence, Times};
 use crate::telemetry::timeline::{
     Activity, Choice, Column, Condition, Phase, Place, QueryTimeline, Timeline,
@@ -38,7 +38,10 @@ const BATCHES_NAMED: usize = 5;
 pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
     let Some(chrome) = super::super::geometry::chrome(state.size) else { return };
     let query = match (state.timeline(), state.choice()) {
-        (None, _) => return paragraphs(canvas, chrome.body, &unattached(state)),
+        (None, _) => {
+            let texts = unattached(state, canvas.symbols());
+            return paragraphs(canvas, chrome.body, &texts);
+        }
         (Some(_), None) => {
             return message(canvas, chrome.body, &["Reading which query the checkpoint is of."]);
         }
@@ -59,7 +62,14 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State) {
     bars::draw(canvas, state, &chart, &plan);
     lines::draw(canvas, &chart, &series, &plan);
     canvas.row(plan.legend, &legend(state, &chart, canvas.symbols()));
-    canvas.rows(plan.detail, &detail::rows(state, query, canvas.symbols()));
+    let mut below = detail::rows(state, query, canvas.symbols());
+    let columns = usize::from(plan.detail.width);
+    below.truncate(usize::from(plan.detail.height.saturating_sub(plan.remembered)));
+    if plan.remembered > 0 {
+        let label = Row::of(" past     ", Role::Muted);
+        below.extend(past::row(state, label, canvas.symbols(), columns));
+    }
+    canvas.rows(plan.detail, &below);
 }
 
 /// The batch that is drawn at a place of the screen.
@@ -77,7 +87,7 @@ fn paragraphs(canvas: &mut Canvas<'_>, area: Rect, texts: &[String]) {
 }
 
 /// How to attach a source.
-fn unattached(state: &State) -> Vec<String> {
+fn unattached(state: &State, symbols: &Symbols) -> Vec<String> {
     let mut texts = vec![
         "statetop TARGET --events PATH".to_owned(),
         "follows Spark's event log: batches, and what the tasks of each partition do.".to_owned(),
@@ -92,6 +102,11 @@ fn unattached(state: &State) -> Vec<String> {
             "The state of batches {first} to {last} is retained: [ and ] go through it on the \
              other screens."
         ));
+    }
+    let past = past::lines(state, symbols);
+    if !past.is_empty() {
+        texts.push(String::new());
+        texts.extend(past);
     }
     texts
 }

@@ -6,6 +6,7 @@
 //!  answer     Partition 37 holds 5.7 % of the rows: 11.4 × the mean.
 //!  overview   or  partitions (map, side, table, detail)
 //!             or  hot_keys, rows, what_if (with curve): each asks for what it shows (asked)
+//!             or  pauses (with plot): past resizes
 //!             or  batches: what the running query told (and running, on the overview)
 //!  bar        keys, a notice, the filter or another line (prompt) being typed
 //! ```
@@ -24,6 +25,9 @@ mod hot_keys;
 mod map;
 mod overview;
 mod partitions;
+mod past;
+mod pauses;
+mod plot;
 mod prompt;
 mod rows;
 mod running;
@@ -49,6 +53,7 @@ use crate::diagnosis::{Finding, Severity};
 use crate::units::BatchId;
 
 pub(super) use batches::batch_at;
+pub(super) use pauses::plots;
 pub(super) use rows::{full as full_row, whereabouts};
 pub(super) use running::condition;
 pub(super) use tabs::tab_at;
@@ -100,10 +105,15 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
                     let why = "No store was found: no batch has committed state yet.";
                     message(canvas, chrome.body, &[why, "", "1 goes back to the overview."]);
                 }
+                Screen::Pauses if is_stateless(state) => {
+                    let why = "This query keeps no state: there is nothing to resize.";
+                    message(canvas, chrome.body, &[why, "", "1 goes back to the overview."]);
+                }
                 Screen::Keys => hot_keys::draw(canvas, state),
                 Screen::Rows => rows::draw(canvas, state),
                 Screen::WhatIf => what_if::draw(canvas, state),
                 Screen::Batches => batches::draw(canvas, state),
+                Screen::Pauses => pauses::draw(canvas, state),
             }
             if matches!(freshness, Freshness::Stale(_)) && !told {
                 canvas.lay_over(chrome.body, Role::Dimmed);

@@ -24,7 +24,7 @@ use super::super::overlay::severity;
 use super::super::paint::{Canvas, bar};
 use super::super::state::{Item, State, is_open};
 use super::super::text::{Row, spread, width};
-use super::{running, stores};
+use super::{past, running, stores};
 use crate::diagnosis::Finding;
 use crate::reader::Depth;
 use crate::report::{HistoryEntry, InspectReport, Provider, Status};
@@ -34,6 +34,8 @@ use crate::units::UnixMillis;
 const LABEL: usize = 10;
 /// Source lines on a screen of 24 rows.
 const FEW_SOURCES: usize = 2;
+/// From this height of the body on there is room for what is remembered.
+const PAST: usize = 16;
 
 /// Draws the overview.
 pub(super) fn draw(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
@@ -160,6 +162,9 @@ fn facts(state: &State, data: &Data, symbols: &Symbols, columns: usize, height: 
     rows.push(query(data, columns));
     let room = if height > 24 { height / 4 } else { FEW_SOURCES };
     rows.extend(sources(inspect, symbols, room));
+    if height > PAST {
+        rows.extend(past::row(state, fact("past"), symbols, columns));
+    }
     rows
 }
 
@@ -326,6 +331,10 @@ fn findings(
         }
         0 => " no findings ".to_owned(),
         number => format!(" {} ", format::plural(number as u64, "finding", "findings")),
+    };
+    let title = match state.found.allowed() {
+        0 => title,
+        allowed => format!("{}, {} allowed ", title.trim_end(), format::count(allowed)),
     };
     let inset = Rect { x: rule.x + 1, width: rule.width.saturating_sub(1), ..rule };
     canvas.row(inset, &Row::of(title, Role::Strong));

@@ -90,7 +90,13 @@ fn going_on(state: &State, symbols: &Symbols) -> Row {
     if let Some(why) = state.reading.trouble().filter(|_| state.newest.is_some()) {
         return Row::of(format!("not read: {why} "), Role::Error);
     }
-    state.timeline().and_then(super::running::trouble).unwrap_or_default()
+    if let Some(row) = state.timeline().and_then(super::running::trouble) {
+        return row;
+    }
+    match state.remembered.trouble() {
+        Some((what, _)) => Row::of(format!("{what} "), Role::Warning),
+        None => Row::new(),
+    }
 }
 
 /// A batch of the past is looked at.

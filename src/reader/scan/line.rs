@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::analysis::spread::ROWS_TO_JUDGE;
 use crate::checkpoint::Confs;
-use crate::diagnosis::Severity;
 use crate::diagnosis::candidate::{Facts, Judgement, OperatorFacts, StoreFacts};
+use crate::diagnosis::lints::{Evidence, lints};
+use crate::diagnosis::{Rules, Severity};
 use crate::reader::Observation;
 use crate::report::{
     Grade, InspectReport, OperatorReport, PartitionsReport, ScanObstacle, ScanReason,
@@ -14,7 +15,7 @@ use crate::report::{
 use crate::units::UnixMillis;
 
 /// The line of a checkpoint.
-pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
+pub(super) fn of(seen: &Observation, batch_ms: Option<u64>, now: UnixMillis) -> ScannedCheckpoint {
     let (inspect, partitions) = (seen.inspect.as_ref(), seen.partitions.as_ref());
     let facts = facts(inspect, partitions);
     let judged = Judgement::of(&facts);
@@ -22,8 +23,10 @@ pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
     let rows = stores().try_fold(0_u64, |sum, store| Some(sum.saturating_add(store.rows?)));
     // Without a store there is nothing to count, and a query that keeps none has no rows.
     let rows = rows.filter(|_| stores().next().is_some());
-    let warnings = count(inspect, Severity::Warning);
-    ScannedCheckpoint {
+    let mut findings = inspect.findings.clone();
+    let evidence = Evidence { inspect: Some(inspect), partitions: Some(partitions), told: None };
+    findings.extend(lints(&evidence));
+    let line = ScannedCheckpoint {
         path: inspect.checkpoint.clone(),
         name: None,
         query_id: inspect.query_id.clone(),
@@ -44,8 +47,9 @@ pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
         last_batch: inspect.last_committed_batch,
         last_commit_at: inspect.last_commit_at,
         last_commit_age: inspect.last_commit_at.map(|at| at.until(now)),
-        errors: count(inspect, Severity::Error),
-        warnings,
+        batch_ms,
+        errors: 0,
+        warnings: 0,
         standing: judged.standing,
         reasons: judged
             .reasons
@@ -62,16 +66,14 @@ pub(super) fn of(seen: &Observation, now: UnixMillis) -> ScannedCheckpoint {
             .map(|obstacle| ScanObstacle { kind: obstacle.kind(), text: obstacle.sentence() })
             .collect(),
         judged,
-    }
+        findings,
+    };
+    line.under(&Rules::default())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean for people")]
 fn per(rows: u64, partitions: u32) -> f64 {
     rows as f64 / f64::from(partitions.max(1))
-}
-
-fn count(inspect: &InspectReport, severity: Severity) -> u64 {
-    inspect.findings.iter().filter(|finding| finding.severity == severity).count() as u64
 }
 
 fn facts(inspect: &InspectReport, partitions: &PartitionsReport) -> Facts {

@@ -33,10 +33,13 @@ impl ProgressLine {
             }
             EventKind::Terminated(ended) => Self::of_end(ended, &place),
             EventKind::PartitionLoad(load) => Self::of_load(&load, &place),
-            EventKind::Environment(environment) => Self {
-                environment: Some(EnvironmentLine::of(*environment)),
-                ..Self::new(LineKind::Environment, &place)
-            },
+            EventKind::Environment(environment) => {
+                let query = environment.query.clone().unwrap_or_default();
+                Self {
+                    environment: Some(EnvironmentLine::of(*environment)),
+                    ..Self::new(LineKind::Environment, &place).about(&query)
+                }
+            }
             EventKind::Repartition(note) => Self::of_repartition(note, &place),
             EventKind::ConfRestored(conf) => Self {
                 timestamp: conf.timestamp,

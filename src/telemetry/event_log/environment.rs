@@ -19,6 +19,7 @@ pub(super) fn read(
     let confs = confs::shown(texts);
     let id = application.or_else(|| confs::value(&confs, "spark.app.id"));
     Environment {
+        query: None,
         spark_version: version.map(str::to_owned),
         application: id.map(str::to_owned),
         confs,

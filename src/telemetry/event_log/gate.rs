@@ -45,7 +45,14 @@ impl Gate {
             return self.note(event, out);
         };
         let wanted = self.query.is_none() || self.query == query.id;
-        if !wanted || self.is_early(moment) {
+        if !wanted {
+            return;
+        }
+        if self.is_early(moment) {
+            // The confs of a session are told once: they hold for what comes later.
+            if matches!(event.kind, EventKind::Environment(_)) {
+                self.note(event, out);
+            }
             return;
         }
         self.held.take().into_iter().flatten().for_each(&mut *out);
@@ -81,6 +88,7 @@ fn query(kind: &EventKind) -> Option<&QueryRef> {
         EventKind::Idle { query, .. } => Some(query),
         EventKind::Terminated(terminated) => Some(&terminated.query),
         EventKind::PartitionLoad(load) => Some(&load.query),
+        EventKind::Environment(environment) => environment.query.as_ref(),
         _ => None,
     }
 }

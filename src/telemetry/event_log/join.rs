@@ -18,6 +18,7 @@ use super::environment;
 use super::lines::{self, Head, Kind, Line};
 use super::plan;
 use super::plans::Plans;
+use super::sessions::Sessions;
 use super::stage::{Batch, Stage};
 use super::wire::{self, JobStart, Properties, StageCompleted, TaskEnd};
 use crate::telemetry::event::{EventKind, QueryRef};
@@ -45,6 +46,7 @@ pub(super) struct Joiner {
     jobs: BTreeMap<u64, Vec<u64>>,
     stages: BTreeMap<u64, Stage>,
     names: HashSet<Arc<str>>,
+    sessions: Sessions,
     version: Option<String>,
     application: Option<String>,
     /// A line of an event log has come.
@@ -85,6 +87,7 @@ impl Default for Joiner {
             jobs: BTreeMap::new(),
             stages: BTreeMap::new(),
             names: HashSet::new(),
+            sessions: Sessions::default(),
             version: None,
             application: None,
             has_events: false,
@@ -175,9 +178,11 @@ impl Joiner {
             Kind::StageCompleted => return self.stage_completed(name, rest, line, out),
             Kind::ExecutionStart | Kind::ExecutionUpdate => {
                 if self.plan_with_state.find(rest).is_some() {
-                    let (execution, operators) =
-                        plan::read(utf8(line)?).map_err(|source| json(name, source))?;
-                    self.plans.add(execution, operators);
+                    let told = plan::read(utf8(line)?).map_err(|source| json(name, source))?;
+                    if let Some(session) = self.sessions.news(&told) {
+                        out(EventKind::Environment(Box::new(session)));
+                    }
+                    self.plans.add(told.execution, told.operators);
                 }
             }
             Kind::ExecutionEnd => {

@@ -27,6 +27,7 @@ mod pipe;
 mod plan;
 mod plans;
 mod reading;
+mod sessions;
 mod since;
 mod stage;
 mod tail;

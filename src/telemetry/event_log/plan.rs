@@ -5,11 +5,13 @@
 //! operators in one stage can be told apart although their metrics have the same names. Must not
 //! know jobs, stages or tasks.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::wire::Text;
 use crate::telemetry::metric::Metric;
@@ -45,19 +47,41 @@ impl Operator {
     }
 }
 
-/// Reads the execution's id and the stateful operators of the plan from the line of a
-/// `SparkListenerSQLExecutionStart` or `SparkListenerSQLAdaptiveExecutionUpdate`.
+/// What the line of an execution tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    /// The execution's id.
+    pub(super) execution: u64,
+    /// The stateful operators of its plan.
+    pub(super) operators: Vec<Operator>,
+    /// What it is for: of a microbatch name, ids and batch.
+    pub(super) description: Option<String>,
+    /// The confs of its session that are not the defaults (`modifiedConfigs`).
+    pub(super) confs: BTreeMap<String, String>,
+}
+
+/// Reads the line of a `SparkListenerSQLExecutionStart` or
+/// `SparkListenerSQLAdaptiveExecutionUpdate`.
 ///
 /// # Errors
 /// When the line is no such JSON.
-pub(super) fn read(line: &str) -> Result<(u64, Vec<Operator>), serde_json::Error> {
+pub(super) fn read(line: &str) -> Result<Told, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(line);
     // The depth is bounded where nodes are read; everything else is skipped without recursion.
     deserializer.disable_recursion_limit();
-    let mut found = Vec::new();
-    let id = Execution(&mut found).deserialize(&mut deserializer)?;
+    let mut parts = Parts::default();
+    let execution = Execution(&mut parts).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok((id, number(found)))
+    let Parts { found, description, confs } = parts;
+    Ok(Told { execution, operators: number(found), description, confs })
+}
+
+/// The parts of the event, as they are found.
+#[derive(Default)]
+struct Parts {
+    found: Vec<Found>,
+    description: Option<String>,
+    confs: BTreeMap<String, String>,
 }
 
 /// A node as it was found.
@@ -89,7 +113,7 @@ fn told_id(description: &str) -> Option<u32> {
 }
 
 /// Reads the event: returns the execution's id.
-struct Execution<'f>(&'f mut Vec<Found>);
+struct Execution<'f>(&'f mut Parts);
 
 impl<'de> DeserializeSeed<'de> for Execution<'_> {
     type Value = u64;
@@ -111,7 +135,20 @@ impl<'de> Visitor<'de> for Execution<'_> {
         while let Some(key) = map.next_key::<Text<'de>>()? {
             match &*key {
                 "executionId" => id = Some(map.next_value()?),
-                "sparkPlanInfo" => map.next_value_seed(Node { depth: 0, found: self.0 })?,
+                "sparkPlanInfo" => {
+                    map.next_value_seed(Node { depth: 0, found: &mut self.0.found })?;
+                }
+                "description" => {
+                    self.0.description = map.next_value::<Option<Text<'de>>>()?.map(Text::owned);
+                }
+                "modifiedConfigs" => {
+                    let confs = map.next_value::<Option<BTreeMap<String, Value>>>()?;
+                    let text = |(name, value)| match value {
+                        Value::String(value) => Some((name, value)),
+                        _ => None,
+                    };
+                    self.0.confs = confs.into_iter().flatten().filter_map(text).collect();
+                }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
         }
@@ -237,8 +274,9 @@ mod tests {
         );
         let info = "state info [ checkpoint = /a, runId = b, opId = 0, ver = 2]";
         let plan = node("StateStoreSave", info, [10, 11], &between);
-        let (execution, operators) = read(&event(&plan)).unwrap();
-        assert_eq!(execution, 3);
+        let told = read(&event(&plan)).unwrap();
+        let operators = told.operators;
+        assert_eq!(told.execution, 3);
         let [save, dedupe] = operators.as_slice() else { panic!("{operators:?}") };
         assert_eq!((save.id, &*save.name), (OperatorId(0), "StateStoreSave"));
         assert_eq!(save.metrics, [(Metric::Rows, 10), (Metric::Memory, 11)]);
@@ -265,7 +303,19 @@ mod tests {
         );
         let plan = node("StateStoreSave", "", [10, 11], &deep);
         let read = read(&event(&plan));
-        assert_eq!(read.unwrap().1.len(), 1);
+        assert_eq!(read.unwrap().operators.len(), 1);
+    }
+
+    #[test]
+    fn an_execution_tells_what_it_is_for_and_the_confs_of_its_session() {
+        let line = r#"{"executionId":3,"description":"agg\nid = a\nrunId = b\nbatch = 0",
+            "modifiedConfigs":{"spark.sql.shuffle.partitions":"5","spark.odd":7}}"#;
+        let told = read(line).unwrap();
+        assert_eq!(told.description.as_deref(), Some("agg\nid = a\nrunId = b\nbatch = 0"));
+        let confs: Vec<_> = told.confs.into_iter().collect();
+        assert_eq!(confs, [("spark.sql.shuffle.partitions".to_owned(), "5".to_owned())]);
+        let bare = read(r#"{"executionId":3,"description":null,"modifiedConfigs":null}"#).unwrap();
+        assert!(bare.description.is_none() && bare.confs.is_empty());
     }
 
     #[test]

@@ -154,6 +154,13 @@ pub(super) struct ShuffleRead {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 
+impl Text<'_> {
+    /// The text by itself.
+    pub(super) fn owned(self) -> String {
+        self.0.into_owned()
+    }
+}
+
 impl std::ops::Deref for Text<'_> {
     type Target = str;
 

@@ -28,6 +28,9 @@ pub struct Run {
     pub ended: Option<Ended>,
     /// When it last said that it waits for data.
     pub idle: Option<UnixMillis>,
+    /// The confs of its session that are not the defaults, where a source tells; of what the
+    /// checkpoint pins they have the checkpoint's value.
+    pub confs: Arc<[(String, String)]>,
     /// The earliest moment that anything tells of.
     pub(super) first: Option<UnixMillis>,
     /// By id, which is the order in time.
@@ -91,6 +94,7 @@ impl Run {
             started: None,
             ended: None,
             idle: None,
+            confs: Arc::new([]),
             first: None,
             batches: VecDeque::new(),
         }

@@ -80,7 +80,7 @@ impl SourceLine {
                 self.condition = Condition::Interrupted(how.clone());
                 return;
             }
-            EventKind::Environment(environment) => {
+            EventKind::Environment(environment) if environment.query.is_none() => {
                 self.environment = Some(Arc::new(environment.as_ref().clone()));
             }
             _ => {}

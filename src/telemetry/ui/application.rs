@@ -70,6 +70,7 @@ impl Application {
             _ => None,
         });
         Ok(Environment {
+            query: None,
             spark_version: self.version.clone().filter(|version| !version.is_empty()),
             application: Some(self.id.clone()),
             confs: confs::shown(texts),

@@ -34,8 +34,12 @@ enum Id {
     Bytes,
     MaxOverMean,
     Batches,
+    /// The last batch alone.
+    Batch,
     Age,
     Status,
+    BatchTime,
+    Findings,
     Resize,
     /// Of what could not be read: what it is.
     Kind,
@@ -141,6 +145,25 @@ fn checkpoint_columns(
     };
     let over = format!("max{}mean", symbols.over);
     let path = Column::words(Id::Path, title(Id::Path, "path"), widest(Id::Path).max(6), PATH, 255);
+    if scan_words::are_named(listed) {
+        // Of the configuration's queries one wants to know how they do.
+        let name =
+            Column::words(Id::Path, title(Id::Path, "name"), widest(Id::Path).max(6), 8, 255);
+        return vec![
+            name,
+            words(Id::Status, "status", WORDS, 250),
+            number(Id::Batch, "batch", 240),
+            number(Id::Age, "age", 230),
+            number(Id::Rows, "rows", 220),
+            number(Id::MaxOverMean, &over, 210),
+            number(Id::BatchTime, "batch time", 200),
+            words(Id::Findings, "findings", WORDS, 190),
+            number(Id::Partitions, "parts", 99),
+            number(Id::Bytes, "bytes", 96),
+            words(Id::Operators, "operators", 12, 90),
+            words(Id::Resize, "resize", 14, 98),
+        ];
+    }
     vec![
         path,
         words(Id::Query, "query", ID, 88),
@@ -155,6 +178,8 @@ fn checkpoint_columns(
         number(Id::Batches, "batches", 92),
         number(Id::Age, "age", 95),
         words(Id::Status, "status", WORDS, 93),
+        number(Id::BatchTime, "batch time", 87),
+        words(Id::Findings, "findings", WORDS, 86),
         words(Id::Resize, "resize", 14, 200),
     ]
 }
@@ -193,6 +218,16 @@ fn cell(
             }
         }
         Id::Batches => (scan_words::batches(one), Role::Text),
+        Id::Batch => number(one.last_batch.map(|batch| batch.to_string())),
+        Id::BatchTime => number(one.batch_ms.map(format::millis)),
+        Id::Findings => {
+            let role = match (one.errors, one.warnings) {
+                (1.., _) => Role::Error,
+                (0, 1..) => Role::Warning,
+                (0, 0) => Role::Muted,
+            };
+            (scan_words::findings(one), role)
+        }
         Id::Age => number(one.last_commit_age.map(format::age)),
         Id::Status => (scan_words::status(one.status).to_owned(), Role::Text),
         Id::Resize => (scan_words::verdict(one), standing(one)),
