@@ -19,6 +19,7 @@ pub mod demo;
 pub mod diagnosis;
 pub mod figures;
 pub mod memory;
+pub mod preflight;
 pub mod reader;
 pub mod report;
 pub mod state;

@@ -26,6 +26,7 @@ mod page;
 mod partitions;
 mod pauses;
 mod plan;
+mod preflight;
 mod process;
 mod progress;
 mod read;
@@ -70,6 +71,7 @@ pub fn run(
         Some(Command::State(args)) => state::run(args, around),
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
+        Some(Command::Preflight(args)) => preflight::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),
         Some(Command::History(args)) => history::run(args, around),

@@ -12,6 +12,7 @@ mod mask;
 mod partitions;
 mod pauses;
 mod plan;
+mod preflight;
 mod progress;
 mod scan;
 pub(crate) mod scan_words;
@@ -30,6 +31,9 @@ pub use partitions::{
 };
 pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
+pub use preflight::{
+    CheckStatus, LegalNext, NextAction, PreflightCheck, PreflightOutcome, PreflightReport,
+};
 pub use progress::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
     RepartitionLine, RepartitionWord, SinkLine, SourceLine, TellerWord,

@@ -12,6 +12,7 @@ pub mod files;
 pub mod grouping;
 pub mod hash;
 pub mod lists;
+pub mod loading;
 mod logs;
 pub mod merge;
 pub mod placement;
