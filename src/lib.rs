@@ -20,6 +20,7 @@ pub mod diagnosis;
 pub mod explain;
 pub mod figures;
 pub mod memory;
+pub mod preflight;
 pub mod reader;
 pub mod report;
 pub mod state;

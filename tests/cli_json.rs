@@ -25,7 +25,7 @@ use statetop::units::{BatchId, Bytes, OperatorId, PartitionId};
 
 /// Objects whose keys or shape come from the checkpoint, not from us; and the formulas, which have
 /// the names of the numbers beside them.
-const FOREIGN: [&str; 13] = [
+const FOREIGN: [&str; 14] = [
     "conf",
     "offset",
     "key_schema",
@@ -39,6 +39,7 @@ const FOREIGN: [&str; 13] = [
     "end",
     "latest",
     "confs",
+    "parameters",
 ];
 
 /// All paths of fields in `value`, as the documentation writes them.
@@ -218,6 +219,14 @@ fn a_verification_is_documented() {
         [("broken-sst-missing-4.3.0", &["verify", "--format", "json"])];
     let Some(fields) = in_printed(&runs) else { return };
     assert_eq!(documented("verify"), fields);
+}
+
+#[test]
+fn a_preflight_is_documented() {
+    let runs: [(&str, &[&str]); 1] =
+        [("limit-4.3.0", &["preflight", "--to", "8", "--format", "json"])];
+    let Some(fields) = in_printed(&runs) else { return };
+    assert_eq!(documented("preflight"), fields);
 }
 
 #[test]

@@ -37,6 +37,11 @@ impl Checkpoint {
         }
     }
 
+    /// Whether there is anything of a checkpoint at all, be it an empty directory of a log.
+    pub fn has_anything(&self) -> bool {
+        self.has_started() || self.root.has(Part::Commits) || self.root.has(Part::State)
+    }
+
     /// Whether there is more than an empty directory of a log, which a mistyped path leaves.
     fn has_started(&self) -> bool {
         [Part::Metadata, Part::Offsets, Part::Sources].into_iter().any(|part| self.root.has(part))

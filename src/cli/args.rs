@@ -9,6 +9,7 @@ mod explain;
 mod findings;
 mod past;
 mod plan;
+mod preflight;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -27,6 +28,8 @@ use self::past::{HISTORY_EXAMPLES, PAUSES_EXAMPLES};
 pub(crate) use self::past::{HistoryArgs, PausesArgs};
 use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
 pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
+use self::preflight::PREFLIGHT_EXAMPLES;
+pub(crate) use self::preflight::PreflightArgs;
 use super::look::ColorChoice;
 use super::progress::args::{EXAMPLES as PROGRESS_EXAMPLES, ProgressArgs};
 use super::state::args::StateArgs;
@@ -58,6 +61,8 @@ EXAMPLES:
       Which keys make it so?
   statetop plan /data/ckpt/fraud_join --to 400
       Would 400 partitions help? Every key rehashed.
+  statetop preflight /data/ckpt/fraud_join --to 400
+      Would the resize go through, and would the state be right afterwards?
   statetop state TARGET --where \"account_id = 'acct-7'\" --reveal
       The rows of one key, from the one partition that has them.
   statetop verify TARGET
@@ -178,6 +183,9 @@ pub(crate) enum Command {
     /// Print what another partition count would do
     #[command(after_long_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
+    /// Say what a resize would come to, before the query is stopped
+    #[command(after_long_help = PREFLIGHT_EXAMPLES)]
+    Preflight(PreflightArgs),
     /// Check every file, checksum, row and key; ends with a one-line verdict
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

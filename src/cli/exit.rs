@@ -18,6 +18,8 @@ pub enum Exit {
     Usage,
     /// 3: the target cannot be read, or the output cannot be written.
     CannotRead,
+    /// 4: what was asked for is so already.
+    Noop,
     /// 128 and the signal's number: asked to end by it. Ctrl-C is signal 2, so 130.
     Signal(i32),
 }
@@ -30,6 +32,7 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::CannotRead => 3,
+            Self::Noop => 4,
             Self::Signal(number) => u8::try_from(number.saturating_add(128)).unwrap_or(u8::MAX),
         }
     }

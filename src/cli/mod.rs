@@ -30,6 +30,7 @@ mod page;
 mod partitions;
 mod pauses;
 mod plan;
+mod preflight;
 mod process;
 mod progress;
 mod read;
@@ -74,6 +75,7 @@ pub fn run(
         Some(Command::State(args)) => state::run(args, around),
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
+        Some(Command::Preflight(args)) => preflight::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Findings(args)) => findings::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),

@@ -14,6 +14,7 @@ mod owned;
 mod pauses;
 mod pin;
 mod plan;
+mod preflight;
 mod rows;
 mod scan;
 mod session;
@@ -27,8 +28,10 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::preflight::Request as PreflightRequest;
 use crate::report::{
-    InspectReport, KeysReport, LoggedBatch, PartitionsReport, PausesReport, VerifyReport,
+    InspectReport, KeysReport, LoggedBatch, PartitionsReport, PausesReport, PreflightCheck,
+    PreflightReport, VerifyReport,
 };
 use crate::task::{Cancel, Cancelled, Progress};
 use crate::units::{BatchId, OperatorId, UnixMillis};
@@ -203,6 +206,19 @@ pub trait ReadState: Send + Sync {
         cancel: &Cancel,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<VerifyReport, ReadError>;
+
+    /// What a resize would come to. Each check is passed to `tell` when it is made, and once more
+    /// when more is known; given up, the report has the checks made until then.
+    ///
+    /// # Errors
+    /// When the target cannot be read at all; that there is no checkpoint is an answer instead.
+    fn preflight(
+        &self,
+        request: &PreflightRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        tell: &mut dyn FnMut(&PreflightCheck),
+    ) -> Result<PreflightReport, ReadError>;
 
     /// The repartitions that the retained batches show.
     ///

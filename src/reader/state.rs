@@ -8,11 +8,13 @@ use super::opened::Opened;
 use super::session::Wanted;
 use super::{
     Depth, HistoryRequest, KeyHistory, KeysRequest, MakeEncoder, Observe, PlanBasis, PlanRequest,
-    ReadError, ReadState, Request, RowsRequest, RowsSummary, StateRow, VerifyRequest, changes,
-    history, keys, pauses, plan, rows, verify,
+    PreflightRequest, ReadError, ReadState, Request, RowsRequest, RowsSummary, StateRow,
+    VerifyRequest, changes, history, keys, pauses, plan, preflight, rows, verify,
 };
 use crate::diagnosis::Finding;
-use crate::report::{KeysReport, LoggedBatch, PausesReport, VerifyReport};
+use crate::report::{
+    KeysReport, LoggedBatch, PausesReport, PreflightCheck, PreflightReport, VerifyReport,
+};
 use crate::state::store::{Counter, Run};
 use crate::task::{Cancel, Progress};
 use crate::units::{BatchId, OperatorId};
@@ -155,6 +157,17 @@ impl ReadState for CheckpointReader {
         let of_logs: Vec<Finding> = of_logs.filter(|finding| !catalog.contains(finding)).collect();
         verify::verify(&opened, &of_logs, run, &teller(&counter, progress))
     }
+
+    fn preflight(
+        &self,
+        request: &PreflightRequest,
+        cancel: &Cancel,
+        progress: &(dyn Fn(Progress) + Sync),
+        tell: &mut dyn FnMut(&PreflightCheck),
+    ) -> Result<PreflightReport, ReadError> {
+        preflight::run(self, request, cancel, progress, tell)
+    }
+
     fn pauses(
         &self,
         cancel: &Cancel,

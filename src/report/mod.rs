@@ -16,6 +16,7 @@ mod offsets;
 mod partitions;
 mod pauses;
 mod plan;
+mod preflight;
 mod progress;
 mod scan;
 pub(crate) mod scan_words;
@@ -40,6 +41,9 @@ pub use partitions::{
 };
 pub use pauses::{PausesReport, StateSize};
 pub use plan::{ConsequencesReport, LayoutReport, PartitionLoad, PlanReport};
+pub use preflight::{
+    CheckStatus, LegalNext, NextAction, PreflightCheck, PreflightOutcome, PreflightReport,
+};
 pub use progress::{
     ConfLine, EnvironmentLine, LagLine, LineKind, LoadLine, OperatorLine, ProgressLine,
     RepartitionLine, RepartitionWord, SinkLine, SourceLine, TellerWord,

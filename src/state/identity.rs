@@ -8,7 +8,7 @@
 use super::grouping::GroupingColumn;
 use super::placement::{find, slot};
 use super::row::key::{KeyColumn, KeyView};
-use super::row::types::{DataType, Field};
+use super::row::types::DataType;
 use super::row::view::RowView;
 
 /// Bytes of a word of a row.
@@ -128,6 +128,7 @@ fn is_variable(data_type: &DataType) -> bool {
 mod tests {
     use super::*;
     use crate::state::row::key::{Framing, KeyEncoder, KeyLayout};
+    use crate::state::row::types::Field;
     use crate::state::row::unsafe_row;
     use crate::state::row::value::Value;
 
@@ -137,7 +138,7 @@ mod tests {
 
     /// A row of a long, a string and another long, as `UnsafeRow` has it: bitmap, three slots,
     /// then the string, which is at 32 and three bytes long.
-    fn key(long: u64, text: &[u8; 3], null: u64) -> Vec<u8> {
+    fn key(long: u64, text: [u8; 3], null: u64) -> Vec<u8> {
         let mut bytes: Vec<u8> =
             [null, long, 32 << 32 | 3, 9].iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.extend(text);
@@ -159,12 +160,12 @@ mod tests {
             write(&layout.view(bytes).unwrap(), columns, &mut identity).unwrap();
             identity
         };
-        let (one, other) = (key(7, b"abc", 0), key(8, b"abc", 0));
+        let (one, other) = (key(7, *b"abc", 0), key(8, *b"abc", 0));
         assert_ne!(of(&one, &columns), of(&other, &columns));
         assert_eq!(of(&one, &columns[1..2]), of(&other, &columns[1..2]));
-        assert_ne!(of(&one, &columns[..1]), of(&key(7, b"abc", 1), &columns[..1]), "null is not 7");
+        assert_ne!(of(&one, &columns[..1]), of(&key(7, *b"abc", 1), &columns[..1]), "null is not 7");
 
-        let row = row(&of(&key(7, b"abc", 0b100), &columns), 3).unwrap();
+        let row = row(&of(&key(7, *b"abc", 0b100), &columns), 3).unwrap();
         let Value::Struct(_, values) = unsafe_row::decode(&row, &fields).unwrap() else { panic!() };
         assert_eq!(values, [Value::Integer(7), Value::String("abc".into()), Value::Null]);
     }

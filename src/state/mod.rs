@@ -13,6 +13,7 @@ pub mod grouping;
 pub mod hash;
 pub mod identity;
 pub mod lists;
+pub mod loading;
 mod logs;
 pub mod merge;
 pub mod placement;

@@ -309,6 +309,16 @@ impl ReadState for MadeUpState {
         Err(ReadError::Unreadable("made-up state is not verified".to_owned()))
     }
 
+    fn preflight(
+        &self,
+        _: &statetop::preflight::Request,
+        _: &Cancel,
+        _: &(dyn Fn(Progress) + Sync),
+        _: &mut dyn FnMut(&statetop::report::PreflightCheck),
+    ) -> Result<statetop::report::PreflightReport, ReadError> {
+        Err(ReadError::Unreadable("nothing is made up for it".to_owned()))
+    }
+
     fn pauses(&self, _: &Cancel, _: &(dyn Fn(Progress) + Sync)) -> Result<PausesReport, ReadError> {
         Err(ReadError::Unreadable("made-up state was never resized".to_owned()))
     }

@@ -267,7 +267,7 @@ fn spread(from: u32, to: u32) -> Vec<u32> {
 }
 
 /// `500MB`, `2GB`, `1.5GiB`, or bytes without a unit.
-fn size(text: &str) -> Result<Bytes, String> {
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
     let hint = || "expected a size such as 500MB or 2GB".to_owned();
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(unit_at).ok_or_else(hint)?;

@@ -1,0 +1,591 @@
+//! Steps on the state, after the offset entry is written: metadata, schemas, operators, provider,
+//! partition directories, files, and whether rows come to lie where the engine looks for them.
+
+use super::{EngineError, Left, Order, Step, Stop, StopKind, new_batch};
+use crate::preflight::facts::{
+    Facts, Keying, Loaded, OperatorFacts, OperatorMetadataFacts, RowFacts, SchemaFacts, StateFacts,
+};
+use crate::preflight::request::Request;
+use crate::report::{CheckStatus, Provider};
+use crate::state::loading::{LoadFailure, LoadOutcome};
+use crate::units::{BatchId, OperatorId, PartitionId, StateVersion};
+
+/// The provider that the engine can rewrite.
+const ROCKSDB: &str = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
+/// Where the empty key hashes to: Spark's seed.
+const SEED: i64 = 42;
+/// Files that are named in a check; JSON has no more either.
+const NAMED: usize = 5;
+
+const STEP: u32 = 10;
+const SCHEMA: u32 = 0;
+const OPERATOR: u32 = 1;
+const PROVIDER: u32 = 2;
+const DIRECTORIES: u32 = 3;
+const FILES: u32 = 4;
+const ROWS: u32 = 5;
+const RESULT: u32 = 20;
+
+/// Names of operators that the engine can rehash.
+const SUPPORTED: [&str; 10] = [
+    "stateStoreSave",
+    "dedupe",
+    "dedupeWithinWatermark",
+    "sessionWindowStateStoreSaveExec",
+    "symmetricHashJoin",
+    "flatMapGroupsWithState",
+    "applyInPandasWithState",
+    "transformWithStateExec",
+    "transformWithStateInPandasExec",
+    "transformWithStateInPySparkExec",
+];
+
+/// All steps on the state, in the engine's order.
+pub fn state_steps(facts: &Facts, request: &Request) -> Vec<Step> {
+    let Some(state) = &facts.state else { return Vec::new() };
+    let batch = facts.logs.last_commit.unwrap_or(BatchId(0));
+    let left = new_batch(facts, request).map_or(Left::Nothing, Left::OffsetEntry);
+    let case = Case { facts, state, request, batch, left };
+    vec![
+        case.metadata(),
+        case.schemas(),
+        case.operators(),
+        case.provider(),
+        case.directories(),
+        case.files(),
+        case.placement(),
+        case.rows(),
+    ]
+}
+
+struct Case<'a> {
+    facts: &'a Facts,
+    state: &'a StateFacts,
+    request: &'a Request,
+    /// The batch whose state is read.
+    batch: BatchId,
+    left: Left,
+}
+
+impl Case<'_> {
+    fn stop(&self, order: Order, error: EngineError, kind: StopKind) -> Stop {
+        let order = Order { step: STEP + order.step, ..order };
+        Stop { order, error: Some(error), left: self.left, kind }
+    }
+
+    fn at(&self, operator: OperatorId, store: usize, phase: u32) -> Order {
+        Order { step: 1, operator, store, phase, partition: PartitionId(0) }
+    }
+
+    fn metadata(&self) -> Step {
+        const ID: &str = "operator-metadata";
+        let error = || {
+            EngineError::new(
+                "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA",
+                [
+                    ("checkpointLocation", self.facts.location.resolved.clone()),
+                    ("batchId", self.batch.to_string()),
+                ],
+            )
+        };
+        let operators = &self.state.operators;
+        if operators.is_empty() {
+            return Step::refused(
+                ID,
+                "The query keeps no state",
+                "state/ has no operator".to_owned(),
+                "There is nothing to resize: the shuffles of a stateless query follow \
+                 spark.sql.shuffle.partitions of the session. The engine finds out only after it \
+                 has written its offset entry.",
+                self.stop(Order::default(), error(), StopKind::Stateless),
+            );
+        }
+        let unreadable = operators.iter().find_map(|operator| match &operator.metadata {
+            OperatorMetadataFacts::Unreadable(reason) => Some((operator.id, reason)),
+            _ => None,
+        });
+        if let Some((id, reason)) = unreadable {
+            let error = EngineError::plain("unreadable operator metadata");
+            return Step::refused(
+                ID,
+                "An operator's metadata is damaged",
+                format!("operator {id}: {reason}"),
+                "Restore the file from a copy of the checkpoint. The engine tries no older one.",
+                self.stop(Order::default(), error, StopKind::Files { repairable: false }),
+            );
+        }
+        let missing = operators.iter().find_map(|operator| match &operator.metadata {
+            OperatorMetadataFacts::Missing(reason) => Some((operator.id, reason)),
+            OperatorMetadataFacts::Read { .. } | OperatorMetadataFacts::Unreadable(_) => None,
+        });
+        match missing {
+            None => {
+                let named: Vec<String> =
+                    operators.iter().map(|op| format!("{} {}", op.id, op.name)).collect();
+                Step::passed(ID, "The operators are described", named.join(", "))
+            }
+            Some((id, reason)) => Step::refused(
+                ID,
+                "An operator is not described",
+                format!("operator {id}: {reason}; one such operator makes the engine read none"),
+                "If the checkpoint was written by Spark 3.5, run the query once on Spark 4.0 or \
+                 later: its first batch writes the metadata. Else restore state/*/_metadata from a \
+                 copy.",
+                self.stop(Order::default(), error(), StopKind::NoMetadata),
+            ),
+        }
+    }
+
+    fn options(&self, operator: OperatorId, store: &str) -> String {
+        format!(
+            "StateSourceOptions(checkpointLocation={}, batchId={}, operatorId={operator}, \
+             storeName={store}, joinSide=none, stateVarName=None, flattenCollectionTypes=true)",
+            self.facts.location.resolved, self.batch
+        )
+    }
+
+    fn schemas(&self) -> Step {
+        const ID: &str = "schemas";
+        let mut stops = Vec::new();
+        let mut evidence = Vec::new();
+        let mut moved = false;
+        for operator in &self.state.operators {
+            for (index, store) in operator.stores.iter().enumerate() {
+                let order = self.at(operator.id, index, SCHEMA);
+                match &store.schema {
+                    SchemaFacts::Readable => {}
+                    SchemaFacts::Fixed { file, reason } => {
+                        evidence.push(format!("{file}: {reason}"));
+                        let options = self.options(operator.id, &store.name);
+                        let class = "STDS_FAILED_TO_READ_STATE_SCHEMA";
+                        let error = EngineError::new(class, [("sourceOptions", options)]);
+                        stops.push(self.stop(order, error, StopKind::Files { repairable: false }));
+                    }
+                    SchemaFacts::Named { file, reason } => {
+                        evidence.push(format!("{file}: {reason}"));
+                        moved = self.state.elsewhere.is_some();
+                        // Only transformWithState reads them before the engine is ready to
+                        // give the failure a class.
+                        let error = if operator.name.starts_with("transformWithState") {
+                            EngineError::plain(&format!("File {file} does not exist"))
+                        } else {
+                            let options = self.options(operator.id, &store.name);
+                            let class = "STDS_FAILED_TO_READ_STATE_SCHEMA";
+                            EngineError::new(class, [("sourceOptions", options)])
+                        };
+                        let kind = if moved {
+                            StopKind::Moved
+                        } else {
+                            StopKind::Files { repairable: false }
+                        };
+                        stops.push(self.stop(order, error, kind));
+                    }
+                }
+            }
+        }
+        if stops.is_empty() {
+            let count: usize = self.state.operators.iter().map(|op| op.stores.len()).sum();
+            return Step::passed(ID, "The schemas are readable", format!("of {count} stores"));
+        }
+        let remedy = if moved {
+            "The metadata names schema files where the checkpoint was before. Move the checkpoint \
+             back, or start the query once at this place: it writes metadata that names its own \
+             files."
+        } else {
+            "Restore the schema file from a copy of the checkpoint."
+        };
+        let mut step = Step::of(
+            ID,
+            CheckStatus::Refused,
+            "A schema file cannot be read",
+            evidence.join("; "),
+            remedy,
+        );
+        step.stops = stops;
+        step
+    }
+
+    fn operators(&self) -> Step {
+        const ID: &str = "operators";
+        let bad = self.state.operators.iter().filter(|op| !SUPPORTED.contains(&op.name.as_str()));
+        let bad: Vec<&OperatorFacts> = bad.collect();
+        if let (Some((id, feature)), true) = (self.state.feature, bad.is_empty()) {
+            let (name, conf) = (feature.name(), feature.conf());
+            let parameters = [
+                ("featureName", name.to_owned()),
+                ("configKey", conf.to_owned()),
+                ("configValue", "true".to_owned()),
+            ];
+            let error = EngineError::new("FEATURE_NOT_ENABLED", parameters);
+            let order = self.at(id, 0, OPERATOR);
+            return Step::refused(
+                ID,
+                "The session does not allow a type of the keys",
+                format!("operator {id} has keys of {name}, which {conf} allows"),
+                &format!("Set {conf}=true in the session of the resize."),
+                self.stop(order, error, StopKind::Feature(conf)),
+            );
+        }
+        let Some(first) = bad.first() else {
+            let names: Vec<&str> = self.state.operators.iter().map(|op| op.name.as_str()).collect();
+            return Step::passed(ID, "All operators can be rehashed", names.join(", "));
+        };
+        let names: Vec<String> = bad.iter().map(|op| format!("{} {}", op.id, op.name)).collect();
+        let remedy = if first.name == "globalLimit" {
+            "A streaming limit keeps one counter and cannot be resized. Take the limit out of the \
+             query, which needs a new checkpoint, or leave the count as it is."
+        } else {
+            "This operator's state cannot be rehashed; another count needs a new checkpoint."
+        };
+        let mut step = Step::of(
+            ID,
+            CheckStatus::Refused,
+            "An operator cannot be rehashed",
+            format!(
+                "operator {}; the engine finds out only after it has written its offset entry, and \
+                 every later try fails alike",
+                names.join(", ")
+            ),
+            remedy,
+        );
+        step.stops.extend(bad.iter().map(|operator| {
+            let error = EngineError::new(
+                "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR",
+                [
+                    // The engine leaves it empty here.
+                    ("checkpointLocation", String::new()),
+                    ("operatorName", operator.name.clone()),
+                ],
+            );
+            self.stop(self.at(operator.id, 0, OPERATOR), error, StopKind::Operator)
+        }));
+        step
+    }
+
+    fn provider(&self) -> Step {
+        const ID: &str = "provider";
+        let class = &self.state.provider_class;
+        if class == ROCKSDB {
+            return Step::passed(ID, "The state store is RocksDB", class.clone());
+        }
+        let Some(first) = self.state.operators.first() else {
+            return Step::passed(ID, "There is no state store", String::new());
+        };
+        let error = EngineError::new(
+            "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER",
+            [
+                ("checkpointLocation", self.facts.location.resolved.clone()),
+                ("provider", class.clone()),
+            ],
+        );
+        let remedy = if self.state.provider == Some(Provider::Rocksdb) {
+            "This class is of another engine: resize with that one (--engine databricks)."
+        } else {
+            "The provider of a checkpoint cannot change: another count needs a new checkpoint, best \
+             one with RocksDB."
+        };
+        Step::refused(
+            ID,
+            "The state store is not open-source Spark's RocksDB",
+            format!("{class}; the engine finds out only after it has written its offset entry"),
+            remedy,
+            self.stop(self.at(first.id, 0, PROVIDER), error, StopKind::Provider),
+        )
+    }
+
+    fn directories(&self) -> Step {
+        const ID: &str = "partition-directories";
+        let count = self.facts.logs.partitions().unwrap_or(0);
+        let mut stops = Vec::new();
+        let mut evidence = Vec::new();
+        let mut stale = Vec::new();
+        for operator in &self.state.operators {
+            let present = operator.directories.below(count);
+            stale.extend(
+                operator.directories.beyond(count).map(|p| format!("state/{}/{p}", operator.id)),
+            );
+            for (index, store) in operator.stores.iter().enumerate() {
+                let order = self.at(operator.id, index, DIRECTORIES);
+                let error = if present.present.is_empty() {
+                    let options = self.options(operator.id, &store.name);
+                    let class = "STDS_NO_PARTITION_DISCOVERED_IN_STATE_STORE";
+                    EngineError::new(class, [("sourceOptions", options)])
+                } else if present.are_continuous() {
+                    continue;
+                } else {
+                    EngineError::new("INTERNAL_ERROR", [("message", PLANNING_FAILED.to_owned())])
+                };
+                if index == 0 {
+                    evidence.push(format!(
+                        "state/{} has {}",
+                        operator.id,
+                        listed(&present.present)
+                    ));
+                }
+                stops.push(self.stop(order, error, StopKind::Files { repairable: false }));
+            }
+        }
+        if stops.is_empty() {
+            let evidence = if stale.is_empty() {
+                format!("0 to {}", count.saturating_sub(1))
+            } else {
+                let number = stale.len();
+                format!("of {number} that an earlier resize left behind, the engine reads none")
+            };
+            return Step::passed(
+                ID,
+                "The partition directories count from 0 without a gap",
+                evidence,
+            );
+        }
+        let mut step = Step::of(
+            ID,
+            CheckStatus::Refused,
+            "A partition directory is missing",
+            format!("{}; expected 0 to {}", evidence.join("; "), count.saturating_sub(1)),
+            "Restore the directory from a copy of the checkpoint.",
+        );
+        step.stops = stops;
+        step
+    }
+
+    fn files(&self) -> Step {
+        const ID: &str = "state-files";
+        let mut stops = Vec::new();
+        let mut bad = Vec::new();
+        let mut repaired = Vec::new();
+        for loaded in &self.state.loaded {
+            let place = format!("operator {} partition {}", loaded.operator, loaded.partition);
+            match &loaded.outcome {
+                LoadOutcome::Loads { repaired: Some(file), .. } => repaired.push(file.clone()),
+                LoadOutcome::Loads { repaired: None, .. } => {}
+                LoadOutcome::Fails(failure) => {
+                    let file = failure.file().unwrap_or("its lineage");
+                    bad.push(format!("{place}: {file}: {}", failure.reason()));
+                    stops.push(self.load_stop(loaded, failure));
+                }
+            }
+        }
+        let whole = format!("all {} can be put together", self.state.loaded.len());
+        if stops.is_empty() && !self.state.complete {
+            let remedy = "Let the check run to its end.";
+            return Step::of(
+                ID,
+                CheckStatus::Unknown,
+                "Not all files were looked at",
+                whole,
+                remedy,
+            );
+        }
+        if stops.is_empty() && repaired.is_empty() {
+            let evidence = format!("{whole}; table files by their sizes only");
+            return Step::passed(ID, "The files of the state are there", evidence);
+        }
+        if stops.is_empty() {
+            return Step::of(
+                ID,
+                CheckStatus::Warning,
+                "A damaged snapshot would be replaced by an older one",
+                format!("{}: changelogs are on in the session and reach back", listed(&repaired)),
+                "The resize reads the state all the same. A session without changelogs would fail.",
+            );
+        }
+        let more = bad.len().saturating_sub(NAMED);
+        bad.truncate(NAMED);
+        let mut evidence = bad.join("; ");
+        if more > 0 {
+            evidence = format!("{evidence}; {more} more");
+        }
+        let repairable = stops.iter().any(|stop| stop.kind == StopKind::Files { repairable: true });
+        let remedy = if repairable {
+            "Switch changelogs on in the session of the resize \
+             (spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=true): then an \
+             older snapshot and the changelogs above it replace the damaged one."
+        } else {
+            "Restore the file from a copy of the checkpoint, or let the query go on from an \
+             earlier batch. statetop verify names every damaged file."
+        };
+        let mut step =
+            Step::of(ID, CheckStatus::Refused, "The state cannot be read", evidence, remedy);
+        step.stops = stops;
+        step
+    }
+
+    fn load_stop(&self, loaded: &Loaded, failure: &LoadFailure) -> Stop {
+        let operator = self.state.operators.iter().find(|op| op.id == loaded.operator);
+        let stores = operator.into_iter().flat_map(|op| &op.stores);
+        let index = stores.take_while(|store| store.name != loaded.store).count();
+        let order = Order { partition: loaded.partition, ..self.at(loaded.operator, index, FILES) };
+        let location = &self.facts.location;
+        let class = |subclass: &str| format!("CANNOT_LOAD_STATE_STORE.{subclass}");
+        let error = match failure {
+            LoadFailure::NoFile(file) => EngineError::new(
+                &class("CANNOT_READ_STREAMING_STATE_FILE"),
+                [("fileToRead", location.file(file))],
+            ),
+            LoadFailure::Size { file, expected, found } => EngineError::new(
+                &class("UNEXPECTED_FILE_SIZE"),
+                [
+                    ("dfsFile", location.file(file)),
+                    // A directory of the executor that nobody can know beforehand.
+                    ("localFile", String::new()),
+                    ("expectedSize", expected.to_string()),
+                    ("localFileSize", found.to_string()),
+                ],
+            ),
+            LoadFailure::Damaged(..) | LoadFailure::NameWithId(_) => {
+                EngineError::new(&class("UNCATEGORIZED"), [])
+            }
+            LoadFailure::RepairFailed { newest, tried, eligible, .. } => EngineError::new(
+                &class("AUTO_SNAPSHOT_REPAIR_FAILED"),
+                [
+                    ("latestSnapshot", newest.to_string()),
+                    // Names the executor's thread.
+                    ("stateStoreId", String::new()),
+                    ("selectedSnapshots", versions(tried)),
+                    ("eligibleSnapshots", versions(eligible)),
+                ],
+            ),
+            LoadFailure::NoBase(lineage) => {
+                let pairs: Vec<String> =
+                    lineage.iter().map(|(version, id)| format!("{version}: {id}")).collect();
+                EngineError::new(
+                    &class("CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT"),
+                    [("lineage", pairs.join(" "))],
+                )
+            }
+        };
+        let repairable = loaded.repairable;
+        self.stop(order, error, StopKind::Files { repairable })
+    }
+
+    /// Whether rows can be read at all. Known only when every row has been.
+    fn rows(&self) -> Step {
+        const ID: &str = "rows";
+        match &self.state.rows {
+            RowFacts::Sound => {
+                Step::passed(ID, "The rows can be read", "every key was read".to_owned())
+            }
+            RowFacts::NotRead => Step::passed(
+                ID,
+                "The rows were not read",
+                "statetop verify reads and decodes all of them".to_owned(),
+            ),
+            RowFacts::BrokenLists(operator, found) => {
+                let message = "Invalid byte array backed UnsafeRow".to_owned();
+                let error = EngineError::new("INTERNAL_ERROR", [("message", message)]);
+                let order = self.at(*operator, 0, ROWS);
+                let kind = StopKind::Files { repairable: false };
+                Step::refused(
+                    ID,
+                    "Rows of a join are destroyed already",
+                    found.clone(),
+                    "An earlier resize of join state format 4 leaves this. Restore the checkpoint \
+                     from before it, or begin a new one.",
+                    self.stop(order, error, kind),
+                )
+            }
+        }
+    }
+
+    /// Whether the rows would lie where the engine looks for them.
+    fn placement(&self) -> Step {
+        const ID: &str = "result";
+        let count = self.facts.logs.partitions().unwrap_or(0);
+        let lost = |kind| Stop {
+            order: Order { step: STEP + RESULT, ..Order::default() },
+            error: None,
+            left: self.left,
+            kind,
+        };
+        let joins = self.state.join_format == 4;
+        let join = self.state.operators.iter().find(|op| joins && op.name == "symmetricHashJoin");
+        if let Some(join) = join {
+            return Step::refused(
+                ID,
+                "The state of the join would be destroyed",
+                format!(
+                    "operator {} is a stream-stream join of state format 4: the engine hashes its \
+                     rows by key and time, and writes its lists without their lengths; the resize \
+                     succeeds, and the next start or read fails",
+                    join.id
+                ),
+                "Do not resize this checkpoint with open-source Spark 4.2 or 4.3. Another count \
+                 needs a new checkpoint; join state formats 2 and 3 can be resized.",
+                lost(StopKind::JoinFormat),
+            );
+        }
+        if let Some(gone) = self.state.gone.first() {
+            return Step::refused(
+                ID,
+                "An operator's state is gone, and the resize would hide it",
+                format!("state/{gone} is not there, though operators with higher ids are"),
+                "Restore the directory from a copy of the checkpoint.",
+                lost(StopKind::LostPartition),
+            );
+        }
+        let keyless = self.state.operators.iter().find(|op| op.keying == Keying::Keyless);
+        let to = self.request.to;
+        if let Some(keyless) = keyless.filter(|_| to > 0 && SEED % to != 0) {
+            return Step::refused(
+                ID,
+                "The row of an aggregate without keys would be lost",
+                format!(
+                    "operator {} has no grouping key and uses partition 0 alone; the engine would \
+                     move its row to partition 42 mod {to} = {}, and the next batch would begin \
+                     from nothing",
+                    keyless.id,
+                    SEED % to
+                ),
+                "All its state is one row: no count helps. Counts that divide 42 (1, 2, 3, 6, 7, \
+                 14, 21, 42) keep the row where it is.",
+                lost(StopKind::Keyless),
+            );
+        }
+        let gone = self.state.operators.iter().find_map(|operator| {
+            let present = operator.directories.below(count).present.len();
+            let short = operator.keying == Keying::Keyed && present > 0;
+            (short && u32::try_from(present).is_ok_and(|n| n < count))
+                .then_some((operator, present))
+        });
+        if let Some((operator, present)) = gone
+            && operator.directories.below(count).are_continuous()
+        {
+            return Step::refused(
+                ID,
+                "The last partitions are gone, and the resize would hide it",
+                format!(
+                    "state/{} has {present} of {count} partition directories, the first ones: the \
+                     engine takes them for all, and their rows would be all that is left",
+                    operator.id
+                ),
+                "Restore the directories from a copy of the checkpoint.",
+                lost(StopKind::LostPartition),
+            );
+        }
+        Step::passed(
+            ID,
+            "Every row would lie where the engine looks for it",
+            "none of the known ways to lose state applies".to_owned(),
+        )
+    }
+}
+
+/// What the engine says when it cannot plan its reading.
+const PLANNING_FAILED: &str = "The Spark SQL phase planning failed with an internal error. You hit \
+     a bug in Spark or the Spark plugins you use. Please, report this bug to the corresponding \
+     communities or vendors, and provide the full stack trace.";
+
+fn versions(versions: &[StateVersion]) -> String {
+    let all: Vec<String> = versions.iter().map(ToString::to_string).collect();
+    all.join(",")
+}
+
+/// `0, 1, 3` or `0, 1, 3, 4, 5, …`.
+fn listed<T: ToString>(items: &[T]) -> String {
+    let mut all: Vec<String> = items.iter().take(NAMED).map(ToString::to_string).collect();
+    if items.len() > NAMED {
+        all.push("…".to_owned());
+    }
+    all.join(", ")
+}
