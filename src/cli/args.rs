@@ -10,6 +10,7 @@ mod findings;
 mod past;
 mod plan;
 mod preflight;
+mod runbook;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -30,6 +31,8 @@ use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
 pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
 use self::preflight::PREFLIGHT_EXAMPLES;
 pub(crate) use self::preflight::PreflightArgs;
+use self::runbook::RUNBOOK_EXAMPLES;
+pub(crate) use self::runbook::RunbookArgs;
 use super::look::ColorChoice;
 use super::progress::args::{EXAMPLES as PROGRESS_EXAMPLES, ProgressArgs};
 use super::state::args::StateArgs;
@@ -186,6 +189,9 @@ pub(crate) enum Command {
     /// Say what a resize would come to, before the query is stopped
     #[command(after_long_help = PREFLIGHT_EXAMPLES)]
     Preflight(PreflightArgs),
+    /// The document for the review and the night of a resize, filled in from this checkpoint
+    #[command(after_long_help = RUNBOOK_EXAMPLES)]
+    Runbook(RunbookArgs),
     /// Check every file, checksum, row and key; ends with a one-line verdict
     #[command(after_long_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

@@ -63,6 +63,14 @@ pub(crate) enum CliError {
     NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
+    #[error("{file} exists; choose another file, or write over it with --force")]
+    FileExists { file: String },
+    #[error("{file} cannot be written")]
+    File {
+        file: String,
+        #[source]
+        source: io::Error,
+    },
     #[error(transparent)]
     Console(#[from] ConsoleError),
     #[error(transparent)]
@@ -118,6 +126,7 @@ impl CliError {
             | Self::NoSuchError { .. }
             | Self::NoSuchChange(_)
             | Self::NoOffsets(_)
+            | Self::FileExists { .. }
             | Self::NoTerminal
             | Self::NothingToAttach
             | Self::Config(_)
@@ -137,6 +146,7 @@ impl CliError {
             | Self::Memory(_)
             | Self::Tables(_)
             | Self::Text { .. }
+            | Self::File { .. }
             | Self::Source(_)
             | Self::NoEvents(_) => Exit::CannotRead,
         }

@@ -34,6 +34,7 @@ mod preflight;
 mod process;
 mod progress;
 mod read;
+mod runbook;
 mod scan;
 mod state;
 mod surroundings;
@@ -76,6 +77,7 @@ pub fn run(
         Some(Command::Keys(args)) => keys::run(args, around),
         Some(Command::Plan(args)) => plan::run(args, around),
         Some(Command::Preflight(args)) => preflight::run(args, around),
+        Some(Command::Runbook(args)) => runbook::run(args, around),
         Some(Command::Verify(args)) => verify::run(args, around),
         Some(Command::Findings(args)) => findings::run(args, around),
         Some(Command::Pauses(args)) => pauses::run(args, around),

@@ -163,7 +163,11 @@ mod tests {
         let (one, other) = (key(7, *b"abc", 0), key(8, *b"abc", 0));
         assert_ne!(of(&one, &columns), of(&other, &columns));
         assert_eq!(of(&one, &columns[1..2]), of(&other, &columns[1..2]));
-        assert_ne!(of(&one, &columns[..1]), of(&key(7, *b"abc", 1), &columns[..1]), "null is not 7");
+        assert_ne!(
+            of(&one, &columns[..1]),
+            of(&key(7, *b"abc", 1), &columns[..1]),
+            "null is not 7"
+        );
 
         let row = row(&of(&key(7, *b"abc", 0b100), &columns), 3).unwrap();
         let Value::Struct(_, values) = unsafe_row::decode(&row, &fields).unwrap() else { panic!() };

@@ -95,7 +95,7 @@ impl From<EngineArg> for Engine {
     }
 }
 
-fn conf(text: &str) -> Result<(String, String), String> {
+pub(super) fn conf(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
