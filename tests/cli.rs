@@ -41,6 +41,9 @@ fn help_teaches() {
         ("help_plan", vec!["plan", "--help"]),
         ("help_verify", vec!["verify", "--help"]),
         ("help_progress", vec!["progress", "--help"]),
+        ("help_explain", vec!["explain", "--help"]),
+        ("help_can_i", vec!["can-i", "--help"]),
+        ("help_offsets", vec!["offsets", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

@@ -221,6 +221,27 @@ fn a_verification_is_documented() {
     assert_eq!(documented("verify"), fields);
 }
 
+/// What a command without a target prints, as paths.
+fn of_command(arguments: &[&str]) -> BTreeSet<String> {
+    let mut run = assert_cmd::Command::cargo_bin("statetop").unwrap();
+    let output = run.args(arguments).args(["--format", "json"]).output().unwrap();
+    let mut fields = BTreeSet::new();
+    paths(&serde_json::from_slice(&output.stdout).unwrap(), "", &mut fields);
+    fields
+}
+
+#[test]
+fn explanations_are_documented() {
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/telemetry/samples/");
+    let log = format!("{samples}driverlog-oss-4.2.1-key-schema-not-compatible.log");
+    assert_eq!(documented("explain"), of_command(&["explain", &log]));
+    assert_eq!(documented("can-i"), of_command(&["can-i", "add-filter"]));
+    let Some(offsets) = in_printed(&[("dedup-4.3.0", &["offsets", "--format", "json"])]) else {
+        return;
+    };
+    assert_eq!(documented("offsets"), offsets);
+}
+
 #[test]
 fn a_preflight_is_documented() {
     let runs: [(&str, &[&str]); 1] =

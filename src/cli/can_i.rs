@@ -80,10 +80,10 @@ fn page(report: &CanIReport<'_>, look: Look) -> String {
 
 fn one(page: &mut Page, change: &Change, look: Look) {
     page.push(look.paint(Role::Title, &change.title));
-    page.push(look.paint(role(change.answer), &format!("  {}", change.answer.words())));
-    page.labelled("  happens", &change.happens);
-    page.labelled("  instead", &change.instead);
-    page.labelled("  name", &change.id);
+    page.push(look.paint(role(change.answer), change.answer.words()));
+    page.labelled("happens", &change.happens);
+    page.labelled("instead", &change.instead);
+    page.labelled("name", &change.id);
 }
 
 fn role(answer: Answer) -> Role {

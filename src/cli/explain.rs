@@ -62,8 +62,9 @@ pub(crate) fn run(args: &ExplainArgs, around: &mut Surroundings<'_>) -> Result<E
         Format::Json => json::write(&report, around.out)?,
         Format::Csv => records(&report, around.out)?,
     }
-    let known = report.errors.iter().all(|error| error.explanation.is_some());
-    Ok(if known && !report.errors.is_empty() { Exit::Fine } else { Exit::Findings })
+    let known = |error: &ErrorReport| error.explanation.is_some() || !error.deepest;
+    let explained = !report.errors.is_empty() && report.errors.iter().all(known);
+    Ok(if explained { Exit::Fine } else { Exit::Findings })
 }
 
 /// What the operator gave.
@@ -86,9 +87,11 @@ fn source(name: &str, around: &Surroundings<'_>) -> Result<Source, CliError> {
             Ok(Source::Name)
         };
     }
-    let file = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-        false => unpacked(Box::new(file)),
+    let file = File::open(path).and_then(|file| {
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        unpacked(Box::new(file))
     });
     file.map(Source::Text).map_err(|error| unreadable(name, error))
 }
@@ -201,9 +204,8 @@ pub(crate) fn page(report: &ExplainReport, look: Look) -> String {
 /// Wrappers are told in full only where nothing says more.
 fn deserves_a_page(error: &ErrorReport) -> bool {
     match error.kind {
-        ErrorKind::Error => true,
+        ErrorKind::Error | ErrorKind::Notice => true,
         ErrorKind::Wrapper => error.deepest,
-        ErrorKind::Notice => true,
     }
 }
 
@@ -217,22 +219,20 @@ fn one(page: &mut Page, error: &ErrorReport, look: Look) {
         ErrorKind::Wrapper => Role::Warning,
         ErrorKind::Notice => Role::Info,
     };
-    let mut title = text::clean(name(error)).into_owned();
-    if let Some(state) = &error.sqlstate {
-        title.push_str(&format!("  {}", text::clean(state)));
-    }
+    let state = error.sqlstate.as_deref().map(|state| format!("  {}", text::clean(state)));
+    let title = format!("{}{}", text::clean(name(error)), state.unwrap_or_default());
     page.push(look.paint(role, &title));
     if let (Some(_), Some(class)) = (&error.message, &error.class) {
-        page.labelled("  class", &format!("none in the text; newer releases say {class}"));
+        page.labelled("class", &format!("none in the text; newer releases say {class}"));
     }
     match &error.explanation {
         Some(explanation) => {
             meaning(page, explanation);
             if let Some(cause) = &error.cause {
-                page.labelled("  cause", &text::clean(cause));
+                page.labelled("cause", &text::clean(cause));
             }
             for (place, sentence) in error.here.iter().enumerate() {
-                page.labelled(if place == 0 { "  here" } else { "" }, &text::clean(sentence));
+                page.labelled(if place == 0 { "here" } else { "" }, &text::clean(sentence));
             }
             advice(page, explanation);
         }
@@ -244,36 +244,36 @@ fn one(page: &mut Page, error: &ErrorReport, look: Look) {
     values(page, error);
     told(page, error);
     if let Some(explanation) = &error.explanation {
-        page.labelled("  versions", &explanation.versions);
+        page.labelled("versions", &explanation.versions);
         if !explanation.subclasses.is_empty() {
             let short = |name: &String| name.rsplit('.').next().unwrap_or_default().to_owned();
             let names: Vec<String> = explanation.subclasses.iter().map(short).collect();
-            page.facts("  after .", &names);
+            page.facts("after .", &names);
         }
     }
 }
 
 fn meaning(page: &mut Page, explanation: &Explanation) {
-    page.labelled("  means", &explanation.means);
-    page.labelled("  is not", &explanation.does_not_mean);
-    page.labelled("  data lost", &format!(" {}", explanation.data_lost.words()));
+    page.labelled("means", &explanation.means);
+    page.labelled("is not", &explanation.does_not_mean);
+    page.labelled("data lost", explanation.data_lost.words());
 }
 
 fn advice(page: &mut Page, explanation: &Explanation) {
-    page.labelled("  first", &explanation.first);
+    page.labelled("first", &explanation.first);
     page.labelled(
-        "  do not",
+        "do not",
         explanation.do_not.strip_prefix("Do not ").unwrap_or(&explanation.do_not),
     );
 }
 
 fn unknown(page: &mut Page, error: &ErrorReport) {
-    page.labelled("  unknown", "This class is not in the catalogue: no explanation.");
+    page.labelled("unknown", "This class is not in the catalogue: no explanation.");
     if !error.nearest.is_empty() {
-        page.labelled("  nearest", &error.nearest.join("  "));
+        page.labelled("nearest", &error.nearest.join("  "));
     }
     if let Some(cause) = &error.cause {
-        page.labelled("  cause", &text::clean(cause));
+        page.labelled("cause", &text::clean(cause));
     }
 }
 
@@ -284,7 +284,7 @@ fn values(page: &mut Page, error: &ErrorReport) {
         let value = text::cut(&text::clean(value), LONGEST_VALUE, "…");
         format!("{}={value}", text::clean(name))
     });
-    page.facts("  values", &values.collect::<Vec<_>>());
+    page.facts("values", &values.collect::<Vec<_>>());
 }
 
 fn told(page: &mut Page, error: &ErrorReport) {
@@ -294,7 +294,7 @@ fn told(page: &mut Page, error: &ErrorReport) {
         _ => format!("{}, lines {first} to {last}", plural(error.count, "time", "times")),
     };
     let at = error.last_at.map(|at| format!(", last at {}", moment(at))).unwrap_or_default();
-    page.labelled("  told", &format!("{lines}{at}"));
+    page.labelled("told", &format!("{lines}{at}"));
 }
 
 fn also(page: &mut Page, error: &ErrorReport) {
@@ -306,6 +306,12 @@ fn also(page: &mut Page, error: &ErrorReport) {
 
 /// Both schemas, with a mark at the fields that differ.
 fn schemas(page: &mut Page, schema: &SchemaReport, look: Look) {
+    let kind = format!(
+        "state {} schema, {}",
+        schema.part,
+        plural(differing(schema), "difference", "differences")
+    );
+    page.push(look.paint(Role::Title, &kind));
     let mut table = Table::new(vec![
         (" ", Align::Left),
         (if schema.part == "key" { "stored key" } else { "stored value" }, Align::Left),
@@ -328,10 +334,35 @@ fn schemas(page: &mut Page, schema: &SchemaReport, look: Look) {
             Cell::new(role, words),
         ]);
     }
-    page.extend(table.lines(look, 2));
-    page.labelled("  rule", &format!("{}: {}", schema.rule, schema.happens));
+    if table.fits(look, 0) {
+        page.extend(table.lines(look, 0));
+    } else {
+        stacked(page, schema);
+    }
+    page.labelled("rule", &format!("{}: {}", schema.rule, schema.happens));
     for (place, way) in schema.ways_out.iter().enumerate() {
-        page.labelled(if place == 0 { "  ways out" } else { "" }, &format!("{}. {way}", place + 1));
+        page.labelled(if place == 0 { "ways out" } else { "" }, &format!("{}. {way}", place + 1));
+    }
+}
+
+/// Fields that keep the query from starting.
+fn differing(schema: &SchemaReport) -> u64 {
+    let harmless = [Difference::Same, Difference::Renamed];
+    schema.fields.iter().filter(|field| !harmless.contains(&field.difference)).count() as u64
+}
+
+/// The same, each field on lines of its own: what differs must not be cut.
+fn stacked(page: &mut Page, schema: &SchemaReport) {
+    for field in &schema.fields {
+        let side = |text: &Option<String>| text::clean(text.as_deref().unwrap_or("-")).into_owned();
+        let (stored, new) = (side(&field.stored), side(&field.new));
+        match field.difference {
+            Difference::Same => page.labelled("same", &stored),
+            Difference::Renamed => page.labelled("renamed", &format!("{stored}, now {new}")),
+            Difference::Type => page.labelled("! type", &format!("stored {stored}; now {new}")),
+            Difference::Added => page.labelled("+ added", &format!("{new} (only in the query)")),
+            Difference::Removed => page.labelled("- removed", &format!("{stored} (only stored)")),
+        }
     }
 }
 

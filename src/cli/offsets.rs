@@ -122,10 +122,10 @@ fn page(report: &OffsetsReport, look: Look) -> String {
         page.blank();
         let title = format!("source {}  {}", text::clean(&source.id), source.kind);
         page.push(look.paint(Role::Title, &title));
-        page.labelled("  stands at", &format!(" {}", text::clean(&source.summary)));
-        page.labelled("  new start", &format!(" {}", source.new_checkpoint));
+        page.labelled("stands at", &text::clean(&source.summary));
+        page.labelled("new start", &source.new_checkpoint);
         if let Some(offset) = &source.offset {
-            page.labelled("  as logged", &format!(" {}", text::clean(&offset.to_string())));
+            page.labelled("as logged", &text::clean(&offset.to_string()));
         }
     }
     if report.stateful {

@@ -252,9 +252,8 @@ fn place(path: &str) -> Option<[(&'static str, String); 3]> {
     let below = path.rsplit_once("/state/").map_or(path, |(_, below)| below);
     let below = below.strip_prefix("state/").unwrap_or(below);
     let parts: Vec<&str> = below.split('/').collect();
-    let (operator, partition, file) = match parts.as_slice() {
-        [operator, partition, file] | [operator, partition, _, file] => (operator, partition, file),
-        _ => return None,
+    let ([operator, partition, file] | [operator, partition, _, file]) = parts.as_slice() else {
+        return None;
     };
     let version = file.split(['.', '_']).next()?;
     let number = |text: &str| text.parse::<u64>().is_ok().then(|| text.to_owned());

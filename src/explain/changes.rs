@@ -40,7 +40,7 @@ const NOISE: [&str; 24] = [
 const DEEDS: [&str; 9] =
     ["change", "add", "remove", "alter", "modify", "set", "use", "new", "switch"];
 /// How like each other two words are that differ by a typing error.
-const LIKE: f64 = 0.86;
+const LIKE: f64 = 0.82;
 /// Letters that a beginning needs to stand for the word.
 const BEGINNING: usize = 4;
 
@@ -161,7 +161,7 @@ fn is_like(known: &str, word: &str) -> bool {
     known == word
         || begins(known, word)
         || begins(word, known)
-        || (word.len() > BEGINNING && strsim::jaro_winkler(known, word) >= LIKE)
+        || (word.len() > BEGINNING && strsim::normalized_damerau_levenshtein(known, word) >= LIKE)
 }
 
 #[cfg(test)]

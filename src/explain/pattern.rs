@@ -155,8 +155,10 @@ mod tests {
         Some(found.values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
     }
 
-    fn one(name: &str, value: &'static str) -> Option<Vec<(String, &'static str)>> {
-        Some(vec![(name.to_owned(), value)])
+    type Values = Option<Vec<(String, &'static str)>>;
+
+    fn one(name: &str, value: &'static str) -> Values {
+        [Some((name.to_owned(), value))].into_iter().collect()
     }
 
     #[test]

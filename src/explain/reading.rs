@@ -220,14 +220,14 @@ impl<'c> Reading<'c> {
         }
         let catalogue = self.finder.catalogue();
         let entry = catalogue.get(class);
-        let mut values = entry.map(|e| chain::parameters(catalogue, e, text)).unwrap_or_default();
-        values.extend(parameters);
+        let mut all = entry.map(|e| chain::parameters(catalogue, e, text)).unwrap_or_default();
+        all.extend(parameters);
         let link = Link {
             class: Some(class.to_owned()),
             entry,
             by: By::Class,
             sqlstate: entry.and_then(|entry| entry.sqlstate.clone()),
-            parameters: values,
+            parameters: all,
         };
         // What is named beside a text is its outermost error.
         failure.links.insert(0, link);
@@ -241,12 +241,12 @@ impl<'c> Reading<'c> {
         &mut self,
         line: u64,
         at: Option<UnixMillis>,
-        link: Link<'c>,
+        error: Link<'c>,
         deepest: bool,
         cause: Option<String>,
     ) {
-        let wraps = link.wraps();
-        let Link { class, entry, by, sqlstate, parameters } = link;
+        let wraps = error.wraps();
+        let Link { class, entry, by, sqlstate, parameters } = error;
         let id = |entry: Option<&Entry>| entry.map(|entry| entry.id.clone());
         let same = self.told.errors.iter_mut().find(|known| {
             known.class == class
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn traces_without_heads_are_told_apart() {
-        let text = "x.E: [A_B] no\n\tat a.B(C.scala:1)\nx.E: [C_D] no\n\tat a.B(C.scala:1)\n";
+        let text = "x.SomeError: [A_B] no\n\tat a.B(C.scala:1)\nx.SomeError: [C_D] no\n\tat a.B(C.scala:1)\n";
         let told = told(text);
         assert!(told.errors.iter().all(|error| error.deepest), "{told:?}");
         assert_eq!(told.errors.len(), 2);
@@ -433,9 +433,8 @@ mod tests {
 
     #[test]
     fn different_errors_are_bounded() {
-        let text: String = (0..MOST_ERRORS + 7)
-            .map(|n| format!("26/11/30 16:06:52 ERROR X: [A_B{n}] no\n"))
-            .collect();
+        let line = |n| format!("26/11/30 16:06:52 ERROR X: [A_B{n}] no\n");
+        let text = (0..MOST_ERRORS + 7).map(line).collect::<Vec<_>>().concat();
         let mut reading = Reading::of(Catalogue::builtin().unwrap()).unwrap();
         reading.feed(text.as_bytes());
         let told = reading.finish();

@@ -44,7 +44,7 @@ fn a_name_is_explained() {
     }
     let (page, _) = run(&["explain", name]);
     for label in ["means", "is not", "data lost", "first", "do not", "versions"] {
-        assert!(page.contains(&format!("  {label}")), "{label}: {page}");
+        assert!(page.contains(&format!("\n{label}")), "{label}: {page}");
     }
     let (family, _) = run(&["explain", "STATE_STORE"]);
     assert!(family.is_empty());
@@ -92,7 +92,7 @@ fn an_abandoned_repartition_of_this_checkpoint() {
          retried, not 999."
     );
     assert!(told.contains(&expected), "{told}");
-    assert!(told.starts_with(&format!("Batch {planned} was planned at 2")), "{told}");
+    assert!(told.starts_with(&format!("Batch {planned} was planned at ")), "{told}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_concurrent_update_of_this_checkpoint() {
         )
     };
     let told = here(&text(last - 1), &checkpoint);
-    assert!(told.contains(&format!("Batch {} was planned at 2", last - 1)), "{told}");
+    assert!(told.contains(&format!("Batch {} was planned at ", last - 1)), "{told}");
     assert!(
         told.contains(&format!(
             "The other run went on after batch {}: the newest is {last} at",
@@ -208,7 +208,7 @@ fn changes_are_answered() {
         let change = &report["changes"][0];
         assert_eq!((&change["id"], &change["answer"], exit), (&json!(id), &json!(says), code));
         let (page, _) = run(&["can-i", question]);
-        assert!(page.contains("  happens") && page.contains("  instead"), "{page}");
+        assert!(page.contains("\nhappens") && page.contains("\ninstead"), "{page}");
     }
     let (message, code) = refused(&["can-i", "paint it black"]);
     assert_eq!(code, 2);

@@ -53,20 +53,17 @@ fn section(entry: &Entry) -> String {
         facts.push("no error".to_owned());
     }
     writeln!(section, "{}", facts.join(" · ")).unwrap();
-    match (&entry.class, entry.kind) {
-        (Some(class), EntryKind::Message) => {
-            writeln!(section, "\nThe same as `{class}` of newer releases, which see.").unwrap();
-        }
-        _ => {
-            let text = &entry.text;
-            for (label, text) in [
-                ("Means", &text.means),
-                ("Is not", &text.not),
-                ("First", &text.first),
-                ("Do not", &text.avoid),
-            ] {
-                writeln!(section, "\n- **{label}:** {text}").unwrap();
-            }
+    if let (Some(class), EntryKind::Message) = (&entry.class, entry.kind) {
+        writeln!(section, "\nThe same as `{class}` of newer releases, which see.").unwrap();
+    } else {
+        let text = &entry.text;
+        for (label, text) in [
+            ("Means", &text.means),
+            ("Is not", &text.not),
+            ("First", &text.first),
+            ("What not to do", &text.avoid),
+        ] {
+            writeln!(section, "\n- **{label}:** {text}").unwrap();
         }
     }
     section.replace("\n\n- ", "\n- ").replacen("\n- ", "\n\n- ", 1)

@@ -39,6 +39,8 @@ FAMILIES = [
     "STREAMING",
     "STREAM",
 ]
+# Single conditions that wrap those.
+NAMES = ["FAILED_EXECUTE_UDF", "INTERNAL_ERROR", "TASK_WRITE_FAILED"]
 LISTS = ["error/error-conditions.json", "error/error-classes.json"]
 PARAMETER = re.compile(r"<(\w+)>")
 
@@ -64,7 +66,8 @@ def listed(version):
     raw = next(one for one in lists if all("message" in value for value in one.values()))
     conditions = {}
     for name, condition in raw.items():
-        if not any(name == family or name.startswith(family + "_") for family in FAMILIES):
+        of_family = any(name == family or name.startswith(family + "_") for family in FAMILIES)
+        if not of_family and name not in NAMES:
             continue
         state, message = condition.get("sqlState"), "\n".join(condition["message"])
         conditions[name] = (state, message)

@@ -14,12 +14,12 @@ EXAMPLES:
   kubectl logs driver | statetop explain -
   statetop explain 55019
       All conditions with an SQLSTATE.
-  statetop explain driver.log --format json | jq -r '.errors[] | select(.deepest).class'
+  statetop explain driver.log --format json | jq '.errors[] | select(.deepest)'
 
 Reads drivers' logs (plain, structured, gzip), stack traces and listener events
-as they are, of any size. Known are the conditions of Spark 3.5 to 4.3 about state,
-checkpoints and streams, those of Databricks and of the Kafka connector, and the
-messages without a class of Spark 3.x. docs/errors.md lists them.
+as they are, of any size. Known are the conditions of Spark 3.5 to 4.3 about
+state, checkpoints and streams, those of Databricks and of the Kafka connector,
+and messages without a class of Spark 3.x. docs/errors.md lists them.
 
 EXIT CODES:
   0    every error that was found is explained

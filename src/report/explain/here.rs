@@ -375,8 +375,8 @@ impl Here<'_> {
         let named = error.parameters.get("topicPartition");
         let place = named.and_then(|named| named.rsplit_once('-'));
         let stands = place.and_then(|(topic, partition)| {
-            let offsets = self.inspect.sources.iter().filter_map(|one| one.offset.as_ref());
-            offsets.filter_map(|offset| offset.get(topic)?.get(partition)?.as_u64()).next()
+            let mut offsets = self.inspect.sources.iter().filter_map(|one| one.offset.as_ref());
+            offsets.find_map(|offset| offset.get(topic)?.get(partition)?.as_u64())
         });
         if let (Some(batch), Some(named)) = (self.inspect.batch, named) {
             told.push(match stands {
