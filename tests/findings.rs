@@ -82,7 +82,15 @@ fn recorded_applications_fire_where_they_should_and_nowhere_else() {
     assert_eq!(fired, expected, "\n{}", fired.join("\n"));
 }
 
-const EXPECTED: &str = "";
+const EXPECTED: &str = "\
+all-3.5.9 failing: query-failed: the query failed after batch 0: py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+all-4.0.5 failing: query-failed: the query failed after batch 0: FOREACH_BATCH_USER_FUNCTION_ERROR
+all-4.1.4 failing: query-failed: the query failed after batch 0: FOREACH_BATCH_USER_FUNCTION_ERROR
+all-4.2.1 agg: ignored-count: 8 partitions are in force, 5 asked for: ignored
+all-4.2.1 failing: query-failed: the query failed after batch 0: FOREACH_BATCH_USER_FUNCTION_ERROR
+all-4.3.0 agg: ignored-count: 8 partitions are in force, 5 asked for: ignored
+all-4.3.0 failing: query-failed: the query failed after batch 0: FOREACH_BATCH_USER_FUNCTION_ERROR
+small-4.3.0 agg: ignored-count: 8 partitions are in force, 5 asked for: ignored";
 
 #[test]
 fn samples_of_others_fire_where_they_should() {

@@ -139,7 +139,7 @@ fn what_is_remembered_is_joined_with_what_the_checkpoint_shows() {
     let pauses = vec![pause(0, 2), pause(1, 2)];
     console.send(Msg::Remembered(MemoryNews::Opened { samples: vec![], pauses, read_only: None }));
     let screen = console.screen();
-    assert!(screen.contains("2 measured resizes"), "{screen}");
+    assert!(screen.contains("by 2 measured resizes"), "{screen}");
     assert!(screen.contains("25 → 50") && screen.contains("50 → 100"), "{screen}");
 }
 

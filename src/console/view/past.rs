@@ -95,7 +95,7 @@ pub(super) fn row(state: &State, label: Row, symbols: &Symbols, columns: usize) 
     let when = format!("since {}", format::short_moment(since, state.shown_now()));
     let mut row = label;
     let room = columns.saturating_sub(row.width() + width(&when) + 3);
-    let cells = (room / 3).saturating_sub(22).clamp(NARROWEST, WIDEST);
+    let cells = (room / 3).saturating_sub(19).clamp(NARROWEST, WIDEST);
     let start = row.width();
     for figure in Figure::ALL {
         let values = spans(samples, figure, cells);
@@ -121,13 +121,10 @@ pub(super) fn lines(state: &State, symbols: &Symbols) -> Vec<String> {
         let most = values.iter().flatten().copied().reduce(f64::max);
         let last = values.iter().rev().flatten().next();
         if let (Some(most), Some(last)) = (most, last) {
-            lines.push(format!(
-                "{:<11}{} {}, at most {}",
-                figure.label(symbols),
-                line(&values, symbols),
-                figure.text(*last),
-                figure.text(most)
-            ));
+            // Texts of a message lose blanks on end.
+            let drawn = line(&values, symbols).replace(' ', symbols.unknown);
+            let (last, most) = (figure.text(*last), figure.text(most));
+            lines.push(format!("{drawn} {} {last}, at most {most}", figure.label(symbols)));
         }
     }
     lines

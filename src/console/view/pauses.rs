@@ -1,7 +1,7 @@
 //! Pauses: how long did past resizes take, and how long may the next?
 //!
 //! ```text
-//!  pause against rows: ╌ fit ░ spread ┆ next      pause over time
+//!  pause by rows: ╌ fit ░ spread ┆ next      pause over time
 //!   58 s│            ░░╌╌┆                        52 s│               O
 //!    0 s│o╌╌╌░░░░                                  0 s│o      o
 //!        0                 3.2M                        2026-03-14  2026-11-29
@@ -110,7 +110,7 @@ fn estimate_words(estimate: &Estimate) -> String {
     let from = format::plural(estimate.observations, "measured resize", "measured resizes");
     let (low, high) = (format::millis(estimate.low_ms), format::millis(estimate.high_ms));
     let range = if low == high { format!("about {low}") } else { format!("{low} to {high}") };
-    format!("The next, of {} rows, may take {range}, by {from}.", format::compact(estimate.rows))
+    format!("The next, of {} rows: {range}, by {from}.", format::compact(estimate.rows))
 }
 
 fn draw_plot(
@@ -192,8 +192,8 @@ fn size_title(report: &PausesReport, symbols: &Symbols) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.as_slice() {
-        [] => "pause against rows".to_owned(),
-        parts => format!("pause against rows: {}", parts.join("  ")),
+        [] => "pause by rows".to_owned(),
+        parts => format!("pause by rows: {}", parts.join("  ")),
     }
 }
 
@@ -411,19 +411,22 @@ fn around_words(pause: &Pause, symbols: &Symbols, columns: usize) -> Row {
 /// Where the times of the selected one come from.
 fn sources_words(pause: &Pause) -> Row {
     let from = |source: TimeSource| match source {
-        TimeSource::Checkpoint => "the times of the log entries' files",
-        TimeSource::DriverLog => "the driver's log",
-        TimeSource::Progress => "the progress of the batch after it",
+        TimeSource::Checkpoint => "by the times of the log entries",
+        TimeSource::DriverLog => "by the driver's log",
+        TimeSource::Progress => "by the progress of the batch after it",
     };
-    let mut row = Row::of(" pause", Role::Muted);
-    match pause.pause {
-        Some(timed) => row.push(format!(" by {}", from(timed.source)), Role::Text),
-        None if pause.finished => row.push(" not measured: files without times", Role::Text),
-        None => row.push(" of an attempt that did not finish", Role::Error),
+    match (pause.pause, pause.outage) {
+        (Some(one), Some(other)) if one.source == other.source => {
+            Row::of(" pause and outage ", Role::Muted).with(from(one.source), Role::Text)
+        }
+        (Some(one), Some(other)) => Row::of(" pause ", Role::Muted)
+            .with(from(one.source), Role::Text)
+            .with(", outage ", Role::Muted)
+            .with(from(other.source), Role::Text),
+        (Some(one), None) => Row::of(" pause ", Role::Muted).with(from(one.source), Role::Text),
+        (None, _) if pause.finished => {
+            Row::of(" pause not measured: the log entries have no times", Role::Text)
+        }
+        (None, _) => Row::of(" an attempt that did not finish", Role::Error),
     }
-    if let Some(timed) = pause.outage {
-        row.push(", outage", Role::Muted);
-        row.push(format!(" by {}", from(timed.source)), Role::Text);
-    }
-    row
 }

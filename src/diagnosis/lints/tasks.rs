@@ -14,8 +14,8 @@ use crate::units::{BatchId, OperatorId, PartitionId};
 
 /// Batches whose tasks are added up.
 const TASKS: usize = 10;
-/// Fewer batches than this may have been slow by chance.
-const FEWEST: usize = 3;
+/// Fewer batches than this may have been slow by chance: the first ones warm the executors up.
+const FEWEST: usize = 5;
 /// A part of arriving rows this many times the fair one is why a task is slow.
 const HOT: f64 = 2.0;
 
