@@ -25,6 +25,8 @@ use support::Fixture;
 
 /// Parameters that nobody can know beforehand: directories and threads of an executor.
 const NOT_KNOWN: [&str; 2] = ["localFile", "stateStoreId"];
+/// Characters of a parameter that the outcomes keep.
+const KEPT: usize = 2000;
 /// A case that Spark runs and a command line cannot ask for.
 const NO_ADDRESS: &str = "";
 
@@ -49,7 +51,14 @@ fn differences(case: &Case, expected: &Expected, report: &PreflightReport, root:
     if report.error_class != expected.class {
         told.push(format!("class {:?}, Spark {:?}", report.error_class, expected.class));
     }
-    let plain = |text: &str| spark::plain(text, root);
+    let plain = |text: &str| {
+        // As long as it was kept.
+        let text = spark::plain(text, root);
+        match text.char_indices().nth(KEPT) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text,
+        }
+    };
     let mine: BTreeMap<String, String> = report
         .parameters
         .iter()

@@ -128,6 +128,8 @@ pub enum StopKind {
     },
     /// The session lacks this conf, without which a type is not read.
     Feature(&'static str),
+    /// A newer engine wrote a type that this one does not have.
+    NewerEngine,
     /// Schema files are named at a place that is gone.
     Moved,
     /// The operator has no grouping key, and the count is not one that keeps its row.

@@ -57,13 +57,22 @@ impl<T> Entry<T> {
     }
 }
 
-/// Why the engine cannot read a log entry.
+/// Why the engine cannot read a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// Of a newer format than the engine reads.
     Version(u32),
     /// Anything else, in a sentence.
     Content(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Version(found) => write!(f, "format {found}, which the engine does not read"),
+            Self::Content(reason) => f.write_str(reason),
+        }
+    }
 }
 
 /// What a resize needs of an offset entry.
@@ -143,8 +152,8 @@ pub enum OperatorMetadataFacts {
     },
     /// Missing; a sentence.
     Missing(String),
-    /// There, and unreadable; a sentence.
-    Unreadable(String),
+    /// There, and unreadable: the file, and why.
+    Unreadable(String, Trouble),
 }
 
 /// How an operator's rows are keyed.
@@ -218,7 +227,7 @@ pub enum SchemaFacts {
         /// The file, relative to the checkpoint.
         file: String,
         /// Why.
-        reason: String,
+        trouble: Trouble,
     },
     /// A file that the metadata names is not where it says.
     Named {
@@ -263,8 +272,8 @@ pub struct StateFacts {
     pub bytes: Bytes,
     /// Operators that have no directory, though others with higher ids do.
     pub gone: Vec<OperatorId>,
-    /// A conf that the session needs for the types of keys, and does not have.
-    pub feature: Option<(OperatorId, Feature)>,
+    /// Schemas with times of more than six digits.
+    pub nanoseconds: Vec<Nanoseconds>,
     /// Where operator metadata says that schema files are, when that is not here.
     pub elsewhere: Option<String>,
     /// Whether the files are there.
@@ -273,27 +282,17 @@ pub struct StateFacts {
     pub rows: RowFacts,
 }
 
-/// A type that the engine reads only where a conf of the session allows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feature {
-    /// Times with more than six digits (4.3).
-    Nanoseconds,
-}
-
-impl Feature {
-    /// As the engine names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "Nanosecond-precision timestamp types",
-        }
-    }
-
-    /// The conf that allows it.
-    pub fn conf(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "spark.sql.timestampNanosTypes.enabled",
-        }
-    }
+/// A schema with times of more than six digits, which Spark 4.3 brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nanoseconds {
+    /// The operator.
+    pub operator: OperatorId,
+    /// The store, in the operator's order.
+    pub store: usize,
+    /// Whether it is the schema of keys.
+    pub in_key: bool,
+    /// The schema as JSON.
+    pub schema: String,
 }
 
 /// What reading every row said.

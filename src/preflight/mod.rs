@@ -19,7 +19,7 @@ mod outcome;
 mod request;
 
 pub use facts::{
-    DirectoryFacts, Entry, Facts, Feature, Keying, Loaded, Location, LogFacts, OffsetFacts,
+    DirectoryFacts, Entry, Facts, Keying, Loaded, Location, LogFacts, Nanoseconds, OffsetFacts,
     OperatorFacts, OperatorMetadataFacts, Pinned, Presence, RowFacts, SchemaFacts, StateFacts,
     StoreFacts, Trouble,
 };

@@ -27,7 +27,7 @@ pub struct Prediction {
 pub fn steps(facts: &Facts, request: &Request, engine: Engine) -> Vec<Step> {
     let mut steps = if engine.is_open_source() {
         let mut steps = log_steps(facts, request);
-        steps.extend(state_steps(facts, request));
+        steps.extend(state_steps(facts, request, engine));
         steps
     } else {
         databricks::steps(facts, request)
@@ -221,6 +221,9 @@ fn legal_next(
         Some(StopKind::Feature(conf)) => {
             let with = format!("resize with {conf}=true in the session");
             vec![next(NextAction::Resize, to, &with), start()]
+        }
+        Some(StopKind::NewerEngine) => {
+            vec![next(NextAction::Resize, to, "resize with spark-4.3"), start()]
         }
         Some(StopKind::Files { repairable: false } | StopKind::LostPartition) => {
             vec![next(NextAction::Repair, None, "restore the files from a copy")]

@@ -17,7 +17,7 @@ use crate::checkpoint::{
 use crate::preflight::care::{self, Around, Newest, Verdict};
 use crate::preflight::engine::Step;
 use crate::preflight::{
-    DirectoryFacts, EngineChoice, Entry, Facts, Feature, Keying, Loaded, Location, LogFacts,
+    DirectoryFacts, EngineChoice, Entry, Facts, Keying, Loaded, Location, LogFacts, Nanoseconds,
     OffsetFacts, OperatorFacts, OperatorMetadataFacts, Pinned, Presence, Request, RowFacts,
     SchemaFacts, StateFacts, StoreFacts, Trouble, predict, steps,
 };
@@ -276,7 +276,7 @@ impl Gather<'_> {
         let missing = catalog.state_faults.iter();
         let missing = missing.filter(|fault| fault.kind == FaultKind::MissingOperator);
         state.gone = missing.map(|fault| fault.operator).collect();
-        state.feature = self.feature(&catalog);
+        state.nanoseconds = nanoseconds(&catalog);
         let gone = |store: &StoreFacts| matches!(store.schema, SchemaFacts::Named { .. });
         let stores = || state.operators.iter().flat_map(|operator| &operator.stores);
         state.elsewhere_exists = state.elsewhere.is_some() && !stores().any(gone);
@@ -319,13 +319,13 @@ impl Gather<'_> {
     ) -> OperatorMetadataFacts {
         let unreadable = faults.iter().find_map(|fault| match fault {
             Fault::UnreadableOperatorMetadata { file, problem } => {
-                Some(format!("{file}: {problem}"))
+                Some((file.clone(), trouble(problem)))
             }
             _ => None,
         });
         let has_v2 = self.storage.names(&format!("state/{id}/_metadata/v2")).is_ok();
         match (unreadable, metadata) {
-            (Some(reason), _) => OperatorMetadataFacts::Unreadable(reason),
+            (Some((file, trouble)), _) => OperatorMetadataFacts::Unreadable(file, trouble),
             (None, Some(found)) if found.version == 1 && has_v2 => {
                 let reason =
                     format!("state/{id}/_metadata/v2 has no file up to batch {}", self.batch);
@@ -375,25 +375,27 @@ impl Gather<'_> {
         });
         match fault {
             None => SchemaFacts::Readable,
-            Some((file, reason)) if named.is_empty() => SchemaFacts::Fixed { file, reason },
+            Some((file, reason)) if named.is_empty() => {
+                let newer = self.newer_schema(&file).map(Trouble::Version);
+                SchemaFacts::Fixed { file, trouble: newer.unwrap_or(Trouble::Content(reason)) }
+            }
             Some((file, reason)) => {
                 SchemaFacts::Named { file: location(self.storage).file(&file), reason }
             }
         }
     }
 
-    /// A type of the keys that the session does not allow, by the first operator that has it.
-    fn feature(&self, catalog: &Catalog) -> Option<(OperatorId, Feature)> {
-        let feature = Feature::Nanoseconds;
-        if self.request.session.get(feature.conf()).is_some_and(|value| value == "true") {
-            return None;
-        }
-        let has = |store: &StoreEntry| {
-            let families = store.schema.iter().flat_map(|schema| &schema.families);
-            families.into_iter().any(|family| has_nanoseconds(&family.key))
+    /// The format of a schema file that is newer than any that is known.
+    fn newer_schema(&self, file: &str) -> Option<u32> {
+        /// What is read of the file: length and text of its format.
+        const HEAD: u64 = 4;
+        const NEWEST: u32 = 3;
+        let head = self.storage.read_range(file, 0, HEAD).ok()?;
+        let digit = match head.as_slice() {
+            [0, 2, b'v', digit] => char::from(*digit).to_digit(10)?,
+            _ => return None,
         };
-        let operator = catalog.operators.iter().find(|operator| operator.stores.iter().any(has))?;
-        Some((operator.id, feature))
+        (digit > NEWEST).then_some(digit)
     }
 
     fn directories(&self, id: OperatorId) -> DirectoryFacts {
@@ -455,6 +457,25 @@ impl Gather<'_> {
         let store_name = store.name.clone();
         Some(Loaded { operator: store.operator, store: store_name, partition, outcome, repairable })
     }
+}
+
+/// The schemas with times of more than six digits, keys before values.
+fn nanoseconds(catalog: &Catalog) -> Vec<Nanoseconds> {
+    let mut found = Vec::new();
+    for operator in &catalog.operators {
+        for (index, store) in operator.stores.iter().enumerate() {
+            for family in store.schema.iter().flat_map(|schema| &schema.families) {
+                for (in_key, schema) in [(true, &family.key), (false, &family.value)] {
+                    if has_nanoseconds(schema) {
+                        let schema = schema.to_string();
+                        let (operator, store) = (operator.id, index);
+                        found.push(Nanoseconds { operator, store, in_key, schema });
+                    }
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Whether a schema has times with more digits than microseconds have.
@@ -519,7 +540,7 @@ fn rehash(
             return;
         }
         let findings = || report.findings.iter().filter(|f| DAMAGED_ROWS.contains(&f.id.0));
-        let broken = findings().find(|finding| finding.id.0 == "unexpected-rows");
+        let broken = findings().next();
         let join = state.join_format == 4 && operator.name == "symmetricHashJoin";
         if let Some(broken) = broken.filter(|_| join) {
             rows = RowFacts::BrokenLists(operator.id, broken.summary.clone());

@@ -131,9 +131,9 @@ fn last_batch(facts: &Facts, request: &Request) -> Step {
     }
     // Whether it is a repartition is told from its entry and the one before it.
     if last.0 > 0 {
-        let read = [(last, Whose::Its), (BatchId(last.0 - 1), Whose::TheOneBefore)];
-        for (batch, whose) in read {
-            if let Some(stopped) = count_of(facts, batch, whose, ID, Left::Nothing) {
+        for batch in [last, BatchId(last.0 - 1)] {
+            let stopped = count_of(facts, batch, Purpose::TellRepartition, ID, Left::Nothing);
+            if let Some(stopped) = stopped {
                 return stopped;
             }
         }
@@ -232,20 +232,20 @@ fn pending(facts: &Facts, request: &Request, last: BatchId, committed: BatchId) 
     }
 }
 
-/// Which entry is read: what is missing has a class of its own in one of them only.
+/// Why an entry is read: what is missing has a class of its own for one purpose only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    /// The batch's own.
-    Its,
-    /// The one before it, to tell a repartition.
-    TheOneBefore,
+enum Purpose {
+    /// To copy it for the resize.
+    Copy,
+    /// To tell whether the last batch is a repartition.
+    TellRepartition,
 }
 
 /// The step that a batch's offset entry stops, if the engine cannot tell its count.
 fn count_of(
     facts: &Facts,
     batch: BatchId,
-    whose: Whose,
+    purpose: Purpose,
     id: &'static str,
     left: Left,
 ) -> Option<Step> {
@@ -254,12 +254,12 @@ fn count_of(
                    without it either.";
     let found = match facts.logs.offset(batch) {
         Entry::Absent => {
-            let error = match whose {
-                Whose::Its => {
+            let error = match purpose {
+                Purpose::Copy => {
                     invalid(facts, "OFFSET_SEQ_NOT_FOUND", [("batchId", batch.to_string())])
                 }
-                Whose::TheOneBefore => EngineError::plain(&format!(
-                    "requirement failed: Previous batch {batch} not found in offset log"
+                Purpose::TellRepartition => EngineError::plain(&format!(
+                    "requirement failed: batch {batch} not found in offset log"
                 )),
             };
             return Some(Step::refused(
@@ -277,7 +277,7 @@ fn count_of(
             return Some(Step::refused(
                 id,
                 "An offset entry cannot be read",
-                format!("{file}: {}", words(trouble)),
+                format!("{file}: {trouble}"),
                 restore,
                 stop(error, left, StopKind::EntryDamaged),
             ));
@@ -286,13 +286,13 @@ fn count_of(
     };
     if !found.metadata {
         let version = ("version", found.version.to_string());
-        let error = match whose {
-            Whose::Its => {
+        let error = match purpose {
+            Purpose::Copy => {
                 let parameters = [version, ("batchId", batch.to_string())];
                 invalid(facts, "MISSING_OFFSET_SEQ_METADATA", parameters)
             }
-            Whose::TheOneBefore => EngineError::plain(&format!(
-                "requirement failed: Previous batch {batch} metadata not found"
+            Purpose::TellRepartition => EngineError::plain(&format!(
+                "requirement failed: metadata of batch {batch} not found"
             )),
         };
         return Some(Step::refused(
@@ -308,6 +308,8 @@ fn count_of(
     }
     let words = match &found.partitions {
         Pinned::Count(_) => return None,
+        // Without a count it is taken for no repartition.
+        Pinned::Absent if purpose == Purpose::TellRepartition => return None,
         Pinned::Absent => "None.get".to_owned(),
         Pinned::NoNumber(text) => format!("For input string: \"{text}\""),
     };
@@ -320,21 +322,19 @@ fn count_of(
     ))
 }
 
+/// The error of a file in a format that is newer than the engine reads.
+pub(super) fn too_new(found: u32, newest: u32) -> EngineError {
+    EngineError::new(
+        "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+        [("version", found.to_string()), ("maxSupportedVersion", newest.to_string())],
+    )
+}
+
 /// The error of a log entry that cannot be read.
 fn log_error(trouble: &Trouble, newest: u32, what: &str) -> EngineError {
     match trouble {
-        Trouble::Version(found) => EngineError::new(
-            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
-            [("version", found.to_string()), ("maxSupportedVersion", newest.to_string())],
-        ),
+        Trouble::Version(found) => too_new(*found, newest),
         Trouble::Content(reason) => EngineError::plain(&format!("an unreadable {what}: {reason}")),
-    }
-}
-
-fn words(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Version(found) => format!("format {found}, which the engine does not read"),
-        Trouble::Content(reason) => reason.clone(),
     }
 }
 
@@ -351,7 +351,7 @@ fn entry(facts: &Facts, request: &Request) -> Step {
         Course::New { skipped } => skipped,
     };
     let left = skipped.map_or(Left::Nothing, Left::SkippedBatches);
-    count_of(facts, committed, Whose::Its, ID, left).unwrap_or_else(|| {
+    count_of(facts, committed, Purpose::Copy, ID, left).unwrap_or_else(|| {
         let evidence = format!("offsets/{committed} is readable and pins its confs");
         Step::passed(ID, "The offset entry of the last committed batch is there", evidence)
     })
@@ -440,7 +440,7 @@ fn format(facts: &Facts, request: &Request) -> Step {
         Entry::Trouble(trouble) => Step::refused(
             ID,
             "The last commit entry cannot be read",
-            format!("commits/{committed}: {}", words(trouble)),
+            format!("commits/{committed}: {trouble}"),
             "Restore the entry from a copy of the checkpoint before anything else.",
             stop(
                 log_error(trouble, NEWEST_COMMITS, "commit log entry"),

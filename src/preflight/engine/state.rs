@@ -1,11 +1,13 @@
 //! Steps on the state, after the offset entry is written: metadata, schemas, operators, provider,
 //! partition directories, files, and whether rows come to lie where the engine looks for them.
 
+use super::logs::too_new;
 use super::{EngineError, Left, Order, Step, Stop, StopKind, new_batch};
 use crate::preflight::facts::{
     Facts, Keying, Loaded, OperatorFacts, OperatorMetadataFacts, RowFacts, SchemaFacts, StateFacts,
+    Trouble,
 };
-use crate::preflight::request::Request;
+use crate::preflight::request::{Engine, Request};
 use crate::report::{CheckStatus, Provider};
 use crate::state::loading::{LoadFailure, LoadOutcome};
 use crate::units::{BatchId, OperatorId, PartitionId, StateVersion};
@@ -14,6 +16,9 @@ use crate::units::{BatchId, OperatorId, PartitionId, StateVersion};
 const ROCKSDB: &str = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
 /// Where the empty key hashes to: Spark's seed.
 const SEED: i64 = 42;
+/// The newest formats of operator metadata and of schema files that the engine reads.
+const NEWEST_METADATA: u32 = 2;
+const NEWEST_SCHEMA: u32 = 3;
 /// Files that are named in a check; JSON has no more either.
 const NAMED: usize = 5;
 
@@ -41,11 +46,11 @@ const SUPPORTED: [&str; 10] = [
 ];
 
 /// All steps on the state, in the engine's order.
-pub fn state_steps(facts: &Facts, request: &Request) -> Vec<Step> {
+pub fn state_steps(facts: &Facts, request: &Request, engine: Engine) -> Vec<Step> {
     let Some(state) = &facts.state else { return Vec::new() };
     let batch = facts.logs.last_commit.unwrap_or(BatchId(0));
     let left = new_batch(facts, request).map_or(Left::Nothing, Left::OffsetEntry);
-    let case = Case { facts, state, request, batch, left };
+    let case = Case { facts, state, request, engine, batch, left };
     vec![
         case.metadata(),
         case.schemas(),
@@ -62,6 +67,7 @@ struct Case<'a> {
     facts: &'a Facts,
     state: &'a StateFacts,
     request: &'a Request,
+    engine: Engine,
     /// The batch whose state is read.
     batch: BatchId,
     left: Left,
@@ -101,22 +107,25 @@ impl Case<'_> {
             );
         }
         let unreadable = operators.iter().find_map(|operator| match &operator.metadata {
-            OperatorMetadataFacts::Unreadable(reason) => Some((operator.id, reason)),
+            OperatorMetadataFacts::Unreadable(file, trouble) => Some((file, trouble)),
             _ => None,
         });
-        if let Some((id, reason)) = unreadable {
-            let error = EngineError::plain("unreadable operator metadata");
+        if let Some((file, trouble)) = unreadable {
+            let error = match trouble {
+                Trouble::Version(found) => too_new(*found, NEWEST_METADATA),
+                Trouble::Content(_) => EngineError::plain("unreadable operator metadata"),
+            };
             return Step::refused(
                 ID,
                 "An operator's metadata is damaged",
-                format!("operator {id}: {reason}"),
+                format!("{file}: {trouble}"),
                 "Restore the file from a copy of the checkpoint. The engine tries no older one.",
                 self.stop(Order::default(), error, StopKind::Files { repairable: false }),
             );
         }
         let missing = operators.iter().find_map(|operator| match &operator.metadata {
             OperatorMetadataFacts::Missing(reason) => Some((operator.id, reason)),
-            OperatorMetadataFacts::Read { .. } | OperatorMetadataFacts::Unreadable(_) => None,
+            OperatorMetadataFacts::Read { .. } | OperatorMetadataFacts::Unreadable(..) => None,
         });
         match missing {
             None => {
@@ -144,6 +153,11 @@ impl Case<'_> {
         )
     }
 
+    fn no_schema(&self, operator: OperatorId, store: &str) -> EngineError {
+        let options = self.options(operator, store);
+        EngineError::new("STDS_FAILED_TO_READ_STATE_SCHEMA", [("sourceOptions", options)])
+    }
+
     fn schemas(&self) -> Step {
         const ID: &str = "schemas";
         let mut stops = Vec::new();
@@ -154,11 +168,12 @@ impl Case<'_> {
                 let order = self.at(operator.id, index, SCHEMA);
                 match &store.schema {
                     SchemaFacts::Readable => {}
-                    SchemaFacts::Fixed { file, reason } => {
-                        evidence.push(format!("{file}: {reason}"));
-                        let options = self.options(operator.id, &store.name);
-                        let class = "STDS_FAILED_TO_READ_STATE_SCHEMA";
-                        let error = EngineError::new(class, [("sourceOptions", options)]);
+                    SchemaFacts::Fixed { file, trouble } => {
+                        evidence.push(format!("{file}: {trouble}"));
+                        let error = match trouble {
+                            Trouble::Version(found) => too_new(*found, NEWEST_SCHEMA),
+                            Trouble::Content(_) => self.no_schema(operator.id, &store.name),
+                        };
                         stops.push(self.stop(order, error, StopKind::Files { repairable: false }));
                     }
                     SchemaFacts::Named { file, reason } => {
@@ -169,9 +184,7 @@ impl Case<'_> {
                         let error = if operator.name.starts_with("transformWithState") {
                             EngineError::plain(&format!("File {file} does not exist"))
                         } else {
-                            let options = self.options(operator.id, &store.name);
-                            let class = "STDS_FAILED_TO_READ_STATE_SCHEMA";
-                            EngineError::new(class, [("sourceOptions", options)])
+                            self.no_schema(operator.id, &store.name)
                         };
                         let kind = if moved {
                             StopKind::Moved
@@ -209,22 +222,8 @@ impl Case<'_> {
         const ID: &str = "operators";
         let bad = self.state.operators.iter().filter(|op| !SUPPORTED.contains(&op.name.as_str()));
         let bad: Vec<&OperatorFacts> = bad.collect();
-        if let (Some((id, feature)), true) = (self.state.feature, bad.is_empty()) {
-            let (name, conf) = (feature.name(), feature.conf());
-            let parameters = [
-                ("featureName", name.to_owned()),
-                ("configKey", conf.to_owned()),
-                ("configValue", "true".to_owned()),
-            ];
-            let error = EngineError::new("FEATURE_NOT_ENABLED", parameters);
-            let order = self.at(id, 0, OPERATOR);
-            return Step::refused(
-                ID,
-                "The session does not allow a type of the keys",
-                format!("operator {id} has keys of {name}, which {conf} allows"),
-                &format!("Set {conf}=true in the session of the resize."),
-                self.stop(order, error, StopKind::Feature(conf)),
-            );
+        if let Some(step) = self.types().filter(|_| bad.is_empty()) {
+            return step;
         }
         let Some(first) = bad.first() else {
             let names: Vec<&str> = self.state.operators.iter().map(|op| op.name.as_str()).collect();
@@ -260,6 +259,48 @@ impl Case<'_> {
             self.stop(self.at(operator.id, 0, OPERATOR), error, StopKind::Operator)
         }));
         step
+    }
+
+    /// Times with more than six digits, which one engine does not have and the other reads only
+    /// where a conf allows them.
+    fn types(&self) -> Option<Step> {
+        const ID: &str = "operators";
+        const CONF: &str = "spark.sql.timestampNanosTypes.enabled";
+        let nanoseconds = &self.state.nanoseconds;
+        if self.engine == Engine::Spark42 {
+            let first = nanoseconds.first()?;
+            let schema = &first.schema;
+            let name = format!(
+                "{schema}[1.1] failure: 'TimestampType' expected but '{{' found\n\n{schema}\n^"
+            );
+            let error = EngineError::new("UNSUPPORTED_DATATYPE", [("typeName", name)]);
+            let order = self.at(first.operator, first.store, SCHEMA);
+            return Some(Step::refused(
+                ID,
+                "This engine does not have a type of the state",
+                format!("operator {} has times with nanoseconds, of Spark 4.3", first.operator),
+                "Resize with Spark 4.3, which wrote the state.",
+                self.stop(order, error, StopKind::NewerEngine),
+            ));
+        }
+        let first = nanoseconds.iter().find(|found| found.in_key)?;
+        if self.request.session.get(CONF) == Some("true") {
+            return None;
+        }
+        let parameters = [
+            ("featureName", "Nanosecond-precision timestamp types".to_owned()),
+            ("configKey", CONF.to_owned()),
+            ("configValue", "true".to_owned()),
+        ];
+        let error = EngineError::new("FEATURE_NOT_ENABLED", parameters);
+        let order = self.at(first.operator, first.store, OPERATOR);
+        Some(Step::refused(
+            ID,
+            "The session does not allow a type of the keys",
+            format!("operator {} has times with nanoseconds in its keys", first.operator),
+            &format!("Set {CONF}=true in the session of the resize."),
+            self.stop(order, error, StopKind::Feature(CONF)),
+        ))
     }
 
     fn provider(&self) -> Step {
@@ -524,7 +565,8 @@ impl Case<'_> {
                 lost(StopKind::LostPartition),
             );
         }
-        let keyless = self.state.operators.iter().find(|op| op.keying == Keying::Keyless);
+        let alone = |op: &&OperatorFacts| op.keying == Keying::Keyless && op.name != "globalLimit";
+        let keyless = self.state.operators.iter().find(alone);
         let to = self.request.to;
         if let Some(keyless) = keyless.filter(|_| to > 0 && SEED % to != 0) {
             return Step::refused(
