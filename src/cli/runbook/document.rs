@@ -1,5 +1,7 @@
 //! The document: why, whether, what the numbers are, how, what can go wrong, the way back.
 
+use std::fmt::Write as _;
+
 use super::Subject;
 use super::markdown::{block, code, plain, python, shell, table};
 use super::steps;
@@ -54,13 +56,13 @@ fn head(subject: &Subject<'_>) -> String {
         _ => Some("**Do not run this yet**"),
     };
     if let Some(call) = call {
-        out.push_str(&format!("\n> {call}: {}", plain(&report.summary)));
+        let _ = write!(out, "\n> {call}: {}", plain(&report.summary));
         if let Some(class) = &report.error_class {
-            out.push_str(&format!(" ({})", code(class)));
+            let _ = write!(out, " ({})", code(class));
         }
         out.push('\n');
         for next in &report.legal_next {
-            out.push_str(&format!(">\n> - {}\n", plain(&next.summary)));
+            let _ = write!(out, ">\n> - {}\n", plain(&next.summary));
         }
     }
     out
@@ -83,14 +85,15 @@ fn decision(subject: &Subject<'_>) -> String {
             VerdictKind::Balanced => "balanced",
             VerdictKind::WrongKnob => "wrong knob",
         };
-        out.push_str(&format!(
+        let _ = write!(
+            out,
             "- Operator {} {}: **{word}**. {}\n",
             plan.operator,
             code(&plan.operator_name),
             plain(&verdict.text)
-        ));
+        );
         for instead in &verdict.evidence.instead {
-            out.push_str(&format!("  - instead: {}\n", plain(instead)));
+            let _ = write!(out, "  - instead: {}\n", plain(instead));
         }
     }
     out.push_str(
@@ -133,18 +136,20 @@ fn knobs() -> String {
 fn numbers(subject: &Subject<'_>) -> String {
     let mut out = String::from("## 2. The numbers\n\n");
     for plan in subject.plans {
-        out.push_str(&format!(
+        let _ = write!(
+            out,
             "Operator {} {}, {}, every one rehashed:\n\n{}\n",
             plan.operator,
             code(&plan.operator_name),
             plural(plan.keys, "grouping key", "grouping keys"),
             table(&["", &format!("at {}", plan.from), &format!("at {}", plan.to)], &rows(plan)),
-        ));
+        );
         if !plan.unreadable.is_empty() {
-            out.push_str(&format!(
+            let _ = write!(
+                out,
                 "{} could not be read and are in neither column.\n\n",
                 plural(plan.unreadable.len() as u64, "partition", "partitions")
-            ));
+            );
         }
     }
     out.push_str("Rows are right for the size of the pause. For skew, a hot key of an aggregation shows in arriving rows and task time instead: one key and window is one row, however many events it took.\n");
@@ -338,7 +343,7 @@ fn back(subject: &Subject<'_>) -> String {
     );
     let offsets = OffsetsReport::of(subject.inspect);
     let mut any = false;
-    for source in offsets.sources.iter() {
+    for source in &offsets.sources {
         if let Some(starting) = &source.starting_offsets {
             out.push_str(&block(
                 "python",
@@ -346,12 +351,13 @@ fn back(subject: &Subject<'_>) -> String {
             ));
             any = true;
         } else {
-            out.push_str(&format!(
+            let _ = write!(
+                out,
                 "{} source {}: {}\n",
                 plain(&source.kind),
                 code(&source.id),
                 plain(&source.new_checkpoint)
-            ));
+            );
         }
     }
     if any && offsets.stateful {

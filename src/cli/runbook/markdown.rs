@@ -9,7 +9,7 @@ pub(super) fn plain(text: &str) -> String {
     for character in sanitise(text).chars() {
         match character {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
-                out.extend(['\\', character])
+                out.extend(['\\', character]);
             }
             '\n' | '\r' => out.push(' '),
             other => out.push(other),

@@ -1,5 +1,7 @@
 //! How the resize is done with each engine: stop, set, start, and what to see in between.
 
+use std::fmt::Write as _;
+
 use super::Subject;
 use super::markdown::{block, code, python, shell, tick};
 use crate::preflight::Engine;
@@ -35,10 +37,10 @@ pub(super) fn engine(subject: &Subject<'_>) -> Engine {
 
 /// The driver program of an offline repartition.
 fn driver(subject: &Subject<'_>, checkpoint: &str) -> String {
-    let confs: String = session(subject.inspect)
-        .iter()
-        .map(|(name, value)| format!("    .config({}, {})\n", python(name), python(value)))
-        .collect();
+    let mut confs = String::new();
+    for (name, value) in session(subject.inspect) {
+        let _ = writeln!(confs, "    .config({}, {})", python(&name), python(&value));
+    }
     format!(
         "from pyspark.sql import SparkSession\n\n\
          spark = (\n    SparkSession.builder.appName({})\n{confs}    .getOrCreate()\n)\n\
@@ -131,7 +133,8 @@ fn databricks(subject: &Subject<'_>) -> String {
         ),
         block("json", &format!("\"spark_conf\": {{ \"{PARTITIONS}\": \"{to}\" }}")),
     );
-    out.push_str(&format!(
+    let _ = write!(
+        out,
         "The last is for the job cluster of a job with this one query: set for a cluster, it \
          resizes *every* stateful query that restarts there. `jobs/update` replaces nested objects \
          whole: read the job, change this one value, send the whole cluster back. \
@@ -141,7 +144,7 @@ fn databricks(subject: &Subject<'_>) -> String {
          `durationMs[\"controlBatch.REPARTITION\"]` of the progress after it; put it on the \
          dashboard before the start.\n\n",
         code("spark.sql.shuffle.partitions")
-    ));
+    );
     out
 }
 
