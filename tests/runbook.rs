@@ -42,7 +42,7 @@ fn all_points_are_there() {
         "**1. Write it down.**",
         "LAST_BATCH_ABANDONED_REPARTITION",
         "STREAMING_UNFINISHED_REPARTITION_DETECTED",
-        "rehearse on a copy",
+        "ehearse on a copy",
         "numRowsTotal",
         "## 9. What is not claimed",
         "count attempted",

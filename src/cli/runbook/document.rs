@@ -43,7 +43,7 @@ fn head(subject: &Subject<'_>) -> String {
          number here is of that batch. Make this document anew on the day.\n",
         plain(subject.name),
         subject.to,
-        code(&inspect.checkpoint),
+        code(subject.address),
         inspect.query_id.as_deref().map_or_else(|| "unknown".to_owned(), code),
         code(&subject.preflight.engine),
         moment(subject.now),
@@ -233,8 +233,9 @@ fn checks(subject: &Subject<'_>) -> String {
 fn estimate(subject: &Subject<'_>) -> String {
     let report = subject.pauses;
     let Some(estimate) = &report.estimate else {
-        let why = report.no_estimate.as_deref().unwrap_or("no resize of this query was seen");
-        return format!("**No estimate: rehearse on a copy** ({}).\n", plain(why));
+        let none = "no resize was seen: rehearse on a copy";
+        let why = report.no_estimate.as_deref().unwrap_or(none);
+        return format!("**No estimate.** {}.\n", plain(&capital(why)));
     };
     let seen: Vec<Vec<String>> =
         report.pauses.iter().filter(|pause| pause.finished).map(seen).collect();
@@ -246,6 +247,13 @@ fn estimate(subject: &Subject<'_>) -> String {
         plural(estimate.rows, "row", "rows"),
         table(&["when", "from → to", "rows", "pause", "outage"], &seen)
     )
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 fn seen(pause: &Pause) -> Vec<String> {
@@ -281,7 +289,7 @@ fn failures(subject: &Subject<'_>) -> String {
         "## 6. If it fails\n\nTake the class from the whole chain of causes, the deepest that \
          says something: the first line is mostly a wrapper. `statetop explain --checkpoint {} \
          FILE` does it from a log.\n\n{}",
-        shell(&subject.inspect.checkpoint),
+        shell(subject.address),
         table(&["error", "what it means", "first", "never"], &rows)
     )
 }

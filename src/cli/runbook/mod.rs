@@ -30,6 +30,8 @@ use crate::units::UnixMillis;
 pub(crate) struct Subject<'a> {
     /// What people call the query.
     pub(crate) name: &'a str,
+    /// Where the checkpoint is, from any directory.
+    pub(crate) address: &'a str,
     /// The count that the resize is to set.
     pub(crate) to: u32,
     /// Where the query stands.
@@ -70,9 +72,10 @@ pub(crate) fn run(args: &RunbookArgs, around: &mut Surroundings<'_>) -> Result<E
     let pauses = state.pauses(&cancel, &show)?;
     meter.finish();
     cancel.check().map_err(crate::reader::ReadError::from)?;
-    let name = name(&args.target);
+    let (name, address) = (name(&args.target), address(&inspect.checkpoint));
     let text = document::write(&Subject {
         name: &name,
+        address: &address,
         to: args.to,
         inspect,
         plans: &plans,
@@ -124,6 +127,15 @@ fn plans(
 fn name(target: &str) -> String {
     let last = target.trim_end_matches('/').rsplit('/').next();
     last.filter(|last| !last.is_empty()).unwrap_or(target).to_owned()
+}
+
+/// The commands of the document run anywhere, so a path has to begin at the root.
+fn address(checkpoint: &str) -> String {
+    if checkpoint.contains("://") {
+        return checkpoint.to_owned();
+    }
+    let absolute = std::path::absolute(checkpoint).ok();
+    absolute.map_or_else(|| checkpoint.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 fn save(file: &Path, force: bool, document: &str) -> Result<(), CliError> {

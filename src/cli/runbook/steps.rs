@@ -54,7 +54,7 @@ fn driver(subject: &Subject<'_>, checkpoint: &str) -> String {
 
 /// Measuring the pause on a copy.
 pub(super) fn rehearsal(subject: &Subject<'_>) -> String {
-    let checkpoint = &subject.inspect.checkpoint;
+    let checkpoint = subject.address;
     let copy = format!("{}-rehearsal", checkpoint.trim_end_matches('/'));
     let mut out = String::from(
         "On a copy, with as many cores as the query has. The copy keeps the query's id, but no \
@@ -90,7 +90,7 @@ fn set_databricks(subject: &Subject<'_>) -> String {
 
 /// The window, step by step.
 pub(super) fn window(subject: &Subject<'_>) -> String {
-    let checkpoint = shell(&subject.inspect.checkpoint);
+    let checkpoint = shell(subject.address);
     let to = subject.to;
     let mut out = String::new();
     out.push_str("**1. Write it down.** Fill in the record at the end of this page now. An attempt that does not finish can only be repeated with its own count.\n\n");
@@ -155,10 +155,7 @@ fn spark(subject: &Subject<'_>) -> String {
          experimental there, hence the underscore.\n\n{}{}\n\
          Look at the exception, not only at the exit code. {} and {} do nothing here.\n\n\
          **4. Start the query** on the same checkpoint, with the code that it had.\n\n",
-        block(
-            "python",
-            &format!("# repartition.py\n{}", driver(subject, &subject.inspect.checkpoint))
-        ),
+        block("python", &format!("# repartition.py\n{}", driver(subject, subject.address))),
         block("sh", "spark-submit repartition.py"),
         code(PARTITIONS),
         code("spark.sql.shuffle.partitions"),
