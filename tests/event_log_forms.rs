@@ -212,9 +212,16 @@ fn a_directory_gives_the_applications_that_have_the_query() {
     assert_eq!(progress, told(&expected).into_iter().filter(is_wanted).collect::<Vec<_>>());
     assert!(progress.len() > 3);
     assert_eq!(notes(&events), [] as [&str; 0]);
-    let environments =
-        events.iter().filter(|event| matches!(event.kind, EventKind::Environment(_))).count();
-    assert_eq!(environments, 1, "that of the one application");
+    let environments = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Environment(environment) => Some(environment.query.as_ref()),
+        _ => None,
+    });
+    let (sessions, applications): (Vec<_>, Vec<_>) =
+        environments.partition(|query| query.is_some());
+    assert_eq!(applications.len(), 1, "that of the one application");
+    let of = |query: &&statetop::telemetry::QueryRef| query.id.as_deref() == wanted.as_deref();
+    assert_eq!(sessions.iter().flatten().filter(|query| of(query)).count(), 2, "of both runs");
+    assert_eq!(sessions.len(), 2, "and of no other query");
 }
 
 /// One small log in each codec.

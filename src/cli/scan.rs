@@ -254,7 +254,7 @@ fn standing_word(standing: Standing) -> &'static str {
     }
 }
 
-const HEADING: [&str; 20] = [
+const HEADING: [&str; 21] = [
     "standing",
     "path",
     "query_id",
@@ -273,6 +273,7 @@ const HEADING: [&str; 20] = [
     "status",
     "errors",
     "warnings",
+    "batch_ms",
     "reasons",
     "obstacles",
 ];
@@ -281,7 +282,7 @@ const HEADING: [&str; 20] = [
 fn csv(report: &ScanReport, limit: usize, out: &mut dyn Write) -> io::Result<()> {
     let read = report.checkpoints.iter().take(limit).map(record);
     let lost = unread(report).map(|one| {
-        let mut record: [String; 20] = std::array::from_fn(|_| String::new());
+        let mut record: [String; 21] = std::array::from_fn(|_| String::new());
         let [standing, path, .., obstacles] = &mut record;
         "unreadable".clone_into(standing);
         *path = text::clean(&one.path).into_owned();
@@ -291,7 +292,7 @@ fn csv(report: &ScanReport, limit: usize, out: &mut dyn Write) -> io::Result<()>
     csv::write(HEADING, read.chain(lost), out)
 }
 
-fn record(one: &ScannedCheckpoint) -> [String; 20] {
+fn record(one: &ScannedCheckpoint) -> [String; 21] {
     let operators: Vec<&str> =
         one.operators.iter().map(|operator| operator.name.as_str()).collect();
     let reasons: Vec<&str> = one.reasons.iter().map(|reason| reason.kind).collect();
@@ -315,6 +316,7 @@ fn record(one: &ScannedCheckpoint) -> [String; 20] {
         status_word(one.status).to_owned(),
         one.errors.to_string(),
         one.warnings.to_string(),
+        csv::or_empty(one.batch_ms),
         reasons.join(" "),
         obstacles.join(" "),
     ]

@@ -401,6 +401,23 @@ fn an_opened_checkpoint_leads_back_to_the_list() {
     }
 }
 
+#[test]
+fn of_named_queries_one_sees_how_they_do() {
+    let mut list = List::new(80, 24);
+    let named = |path: &str, name: &str| {
+        let mut one = checkpoint(path, 200, 900, vec![], vec![]);
+        one.name = Some(name.to_owned());
+        one
+    };
+    list.scanned(vec![named("/data/a", "fraud-agg"), named("/data/b", "orders")], Extent::Complete);
+    let screen = list.screen();
+    let head = screen.lines().find(|line| line.contains("name")).unwrap();
+    for column in ["name", "status", "batch", "age", "rows", "mean", "batch time", "findings"] {
+        assert!(head.contains(column), "{column}: {screen}");
+    }
+    assert!(screen.contains("1 !"), "{screen}");
+}
+
 /// In the sizes that must work.
 fn check(name: &str, prepare: impl Fn(&mut List)) {
     let all = [(60, 15), (80, 24), (120, 40)].map(|(width, height)| {

@@ -107,6 +107,25 @@ not read: 1
 }
 
 #[test]
+fn of_named_queries_one_sees_how_they_do() {
+    let mut orders = checkpoint("/data/orders", Standing::Healthy);
+    orders.name = Some("orders".to_owned());
+    orders.errors = 2;
+    let mut fraud = checkpoint("/data/fraud", Standing::Gain);
+    fraud.name = Some("fraud-agg".to_owned());
+    fraud.batch_ms = None;
+    let lines = table::lines(&report(), &[orders, fraud], LOOK);
+    assert_eq!(
+        lines,
+        [
+            "  name       status     batch  age       rows  max÷mean  batch time  findings",
+            "  orders     committed   1841  4 s  2,000,000      11.4       1.2 s  2 X 1 !",
+            "  fraud-agg  committed   1841  4 s  2,000,000      11.4           -  1 !",
+        ]
+    );
+}
+
+#[test]
 fn more_room_shows_more_columns_and_less_room_fewer() {
     let heading = |columns| {
         let lines = table::lines(&report(), &report().checkpoints, Look { columns, ..LOOK });

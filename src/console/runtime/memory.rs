@@ -152,3 +152,91 @@ impl Keeper {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Sample;
+    use crate::reader::{Mark, Observation, ReadError, Request};
+    use crate::task::Progress;
+    use crate::units::BatchId;
+
+    /// A source that shows nothing.
+    struct Nothing;
+
+    impl Observe for Nothing {
+        fn name(&self) -> &'static str {
+            "nothing"
+        }
+
+        fn mark(&self) -> Result<Mark, ReadError> {
+            Ok(Mark::default())
+        }
+
+        fn observe(
+            &self,
+            _: &Request,
+            _: &Cancel,
+            _: &(dyn Fn(Progress) + Sync),
+        ) -> Result<Observation, ReadError> {
+            Err(ReadError::Unreadable("nothing".to_owned()))
+        }
+    }
+
+    const ID: &str = "11111111-2222-4333-8444-555555555501";
+
+    /// A lane, and what it tells.
+    fn lane(directory: &std::path::Path) -> (MemoryLane, impl Fn() -> MemoryNews) {
+        let (sender, inbox) = bounded(16);
+        let lane = MemoryLane::new(Some(directory.to_owned()), Arc::new(Nothing), &sender).unwrap();
+        let next = move || match inbox.recv_timeout(std::time::Duration::from_secs(20)).unwrap() {
+            Incoming::Msg(Msg::Remembered(news)) => news,
+            other => panic!("{other:?}"),
+        };
+        (lane, next)
+    }
+
+    fn sample(batch: u64) -> Sample {
+        Sample {
+            at: UnixMillis(1_796_000_000_000 + i64::try_from(batch).unwrap() * 60_000),
+            batch: BatchId(batch),
+            rows: Some(7),
+            bytes: None,
+            partitions: Some(5),
+            batch_ms: None,
+            max_over_mean: None,
+        }
+    }
+
+    #[test]
+    fn the_first_console_adds_and_the_second_reads_what_it_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, told_first) = lane(folder.path());
+        first.start(Remember::Open(ID.to_owned()));
+        assert!(matches!(told_first(), MemoryNews::Opened { read_only: None, .. }));
+        first.start(Remember::Add(sample(1)));
+        assert!(matches!(told_first(), MemoryNews::Added(added) if added == sample(1)));
+        let (second, told_second) = lane(folder.path());
+        second.start(Remember::Open(ID.to_owned()));
+        let MemoryNews::Opened { samples, read_only: Some(why), .. } = told_second() else {
+            panic!("it is not ours")
+        };
+        assert_eq!(samples, [sample(1)]);
+        assert!(why.contains("another statetop"), "{why}");
+        second.start(Remember::Add(sample(2)));
+        first.start(Remember::Add(sample(3)));
+        assert!(matches!(told_first(), MemoryNews::Added(added) if added == sample(3)));
+        let known = Memory::of(folder.path(), ID).unwrap().read().unwrap();
+        assert_eq!(known.samples(), [sample(1), sample(3)], "the second one added nothing");
+    }
+
+    #[test]
+    fn a_directory_that_is_none_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        let (lane, told) = lane(&file);
+        lane.start(Remember::Open(ID.to_owned()));
+        assert!(matches!(told(), MemoryNews::Failed(why) if why.contains("file")));
+    }
+}

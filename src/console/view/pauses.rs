@@ -123,7 +123,8 @@ fn draw_plot(
     let symbols = canvas.symbols();
     let millis = |value: f64| format::millis(format::whole(value));
     let rows = |value: f64| format::compact(format::whole(value));
-    let day = |value: f64| day(value);
+    let span = span_of(report);
+    let day = |value: f64| when(value, span);
     let order = |value: f64| {
         let at = usize::try_from(format::whole(value)).unwrap_or(0);
         let pause = report.pauses.get(at);
@@ -227,11 +228,30 @@ fn signed(at: UnixMillis) -> f64 {
     at.0 as f64
 }
 
-fn day(value: f64) -> String {
+/// A moment on the axis: the time where all are of a day or two, else the date.
+fn when(value: f64, span: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "it was a moment before")]
-    let at = UnixMillis(value as i64);
-    format::moment(at).split(' ').next().unwrap_or_default().to_owned()
+    let moment = format::moment(UnixMillis(value as i64));
+    let (day, time) = moment.split_once(' ').unwrap_or((&moment, ""));
+    let short = time.rsplit_once(':').map_or(time, |(minute, _)| minute);
+    if span < TWO_DAYS {
+        format!("{} {short}", day.get(5..).unwrap_or(day))
+    } else {
+        day.to_owned()
+    }
 }
+
+/// Milliseconds from the first to the last of the pauses.
+fn span_of(report: &PausesReport) -> f64 {
+    let moments = || report.pauses.iter().filter_map(|pause| pause.at);
+    moments()
+        .min()
+        .zip(moments().max())
+        .map_or(0.0, |(first, last)| format::float(first.until(last)))
+}
+
+/// Two days, in milliseconds.
+const TWO_DAYS: f64 = 2.0 * 86_400_000.0;
 
 /// `200 → 400`.
 fn counts(pause: &Pause, symbols: &Symbols) -> String {
