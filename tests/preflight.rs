@@ -3,6 +3,8 @@
 //! (`tests/spark/preflight.py`). The table in `docs/preflight.md` is made here; with
 //! `STATETOP_UPDATE_DOCS=1` it is written again.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod support;
 
 #[path = "preflight/spark.rs"]
@@ -19,7 +21,8 @@ use serde_json::Value;
 use spark::{Case, Expected};
 use statetop::preflight::{Engine, Request, Session, Sinks};
 use statetop::reader::{CheckpointReader, ReadState};
-use statetop::report::{CheckStatus, PreflightOutcome, PreflightReport};
+use statetop::report::PreflightOutcome::{self, Noop, Ready, Refused, Unknown};
+use statetop::report::{CheckStatus, PreflightReport};
 use statetop::task::Cancel;
 use support::Fixture;
 
@@ -198,7 +201,6 @@ fn databricks_says_unknown_where_nothing_is_published() {
         let request = Request { engine: Some(Engine::Databricks), ..Request::to(to) };
         reader.preflight(&request, &Cancel::default(), &|_| {}, &mut |_| {}).unwrap()
     };
-    use PreflightOutcome::{Noop, Ready, Refused, Unknown};
     for (name, to, expected) in [
         ("agg-window-changelog-4.3.0", 8, Ready),
         ("agg-window-changelog-4.3.0", 5, Noop),

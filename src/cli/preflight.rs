@@ -28,9 +28,10 @@ pub(crate) fn run(args: &PreflightArgs, around: &mut Surroundings<'_>) -> Result
         to: args.to,
         engine: args.engine.map(Into::into),
         session: Session::new(args.session_conf.iter().cloned()),
-        sinks: match args.enforce_exactly_once_sink {
-            true => Sinks::ExactlyOnce,
-            false => Sinks::SkipFailedBatches,
+        sinks: if args.enforce_exactly_once_sink {
+            Sinks::ExactlyOnce
+        } else {
+            Sinks::SkipFailedBatches
         },
         nodes: args.nodes,
         cap: args.node_memory_cap,

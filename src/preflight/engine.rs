@@ -183,9 +183,8 @@ impl Step {
         remedy: &str,
         stop: Stop,
     ) -> Self {
-        let mut step = Self::of(id, CheckStatus::Refused, summary, evidence, remedy);
-        step.stops.push(stop);
-        step
+        let refused = Self::of(id, CheckStatus::Refused, summary, evidence, remedy);
+        Self { stops: vec![stop], ..refused }
     }
 }
 

@@ -53,12 +53,12 @@ pub fn predict(
     choice: &EngineChoice,
     steps: &[Step],
 ) -> Prediction {
-    let mut stops: Vec<&Stop> = steps.iter().flat_map(|step| &step.stops).collect();
-    stops.sort_by_key(|stop| stop.order);
-    let skipped = stops.iter().find(|stop| stop.kind == StopKind::Skipped).copied();
+    let mut all: Vec<&Stop> = steps.iter().flat_map(|step| &step.stops).collect();
+    all.sort_by_key(|stop| stop.order);
+    let skipped = all.iter().find(|stop| stop.kind == StopKind::Skipped).copied();
     // That failed batches are skipped stops nothing by itself.
-    let raising = stops.iter().find(|stop| stop.error.is_some()).copied();
-    let losing = stops.iter().find(|stop| stop.error.is_none()).copied();
+    let raising = all.iter().find(|stop| stop.error.is_some()).copied();
+    let losing = all.iter().find(|stop| stop.error.is_none()).copied();
     let first = raising.or(losing);
     let unknown = !choice.engine.is_open_source() && databricks::is_unknown(steps);
     let outcome = match (first, raising) {
