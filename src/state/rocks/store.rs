@@ -5,6 +5,7 @@
 //! to: `RocksDB` puts its own files beside the links, and the directory goes when the store
 //! is closed.
 
+use std::collections::HashSet;
 use std::fs::Permissions;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -103,6 +104,7 @@ impl RocksStore {
         }
         let db = DB::open_for_read_only(options(delimiter), scratch.path(), false)
             .map_err(|error| blame(store_dir, zip_path, metadata, error.as_ref()))?;
+        all_live(&db, metadata).map_err(|reason| damaged(zip_path, reason))?;
         Ok(Self { db, _scratch: scratch, store_dir: store_dir.to_owned() })
     }
 
@@ -130,6 +132,21 @@ impl RocksStore {
         rows.status()
             .map_err(|error| blame(&self.store_dir, &self.store_dir, metadata, error.as_ref()))
     }
+}
+
+/// Every table file of a snapshot is part of the store. A manifest that ends early opens without
+/// an error, since to `RocksDB` it is one that was being written: rows would be missing unseen.
+fn all_live(db: &DB, metadata: &SnapshotMetadata) -> Result<(), String> {
+    let live = db.live_files().map_err(|error| format!("its manifest cannot be read: {error}"))?;
+    let live: HashSet<&str> = live.iter().map(|file| file.name.trim_start_matches('/')).collect();
+    let gone = metadata.sst_files.iter().find(|sst| !live.contains(sst.local_file_name.as_str()));
+    gone.map_or(Ok(()), |sst| {
+        Err(format!(
+            "its manifest does not have the table file {}, which the snapshot lists: it ends early \
+             or is of another snapshot",
+            sst.local_file_name
+        ))
+    })
 }
 
 impl std::fmt::Debug for RocksStore {
