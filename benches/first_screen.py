@@ -39,7 +39,11 @@ class Console:
         environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         self.begun = time.perf_counter()
         self.process = subprocess.Popen(
-            [statetop, checkpoint], stdin=slave, stdout=slave, stderr=slave, env=environment
+            [statetop, checkpoint, "--no-memory"],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
         )
         os.close(slave)
         self.written = b""

@@ -216,8 +216,7 @@ fn a_directory_gives_the_applications_that_have_the_query() {
         EventKind::Environment(environment) => Some(environment.query.as_ref()),
         _ => None,
     });
-    let (sessions, applications): (Vec<_>, Vec<_>) =
-        environments.partition(|query| query.is_some());
+    let (sessions, applications): (Vec<_>, Vec<_>) = environments.partition(Option::is_some);
     assert_eq!(applications.len(), 1, "that of the one application");
     let of = |query: &&statetop::telemetry::QueryRef| query.id.as_deref() == wanted.as_deref();
     assert_eq!(sessions.iter().flatten().filter(|query| of(query)).count(), 2, "of both runs");

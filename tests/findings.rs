@@ -230,3 +230,35 @@ fn a_source_that_is_not_there_is_no_sign_of_health() {
     assert!(error.contains("no event of a streaming query"), "{error}");
     assert!(text.contains("The sources tell of no query."), "{text}");
 }
+
+#[test]
+fn the_program_alone_lists_the_queries_of_the_configuration() {
+    let unpacked =
+        |name: &str| support::all().into_iter().find(|one| one.name == name).unwrap().unpack();
+    let (whole, broken) = (unpacked("agg-window-hot-4.3.0"), unpacked("broken-sst-missing-4.3.0"));
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.toml");
+    let queries = |rules: &str| {
+        let query = |name: &str, target: &str, rules: &str| {
+            format!("[[query]]\nname = {name:?}\ncheckpoint = {target:?}\n{rules}\n")
+        };
+        query("agg", whole.target(), "") + &query("orders", broken.target(), rules)
+    };
+    fs::write(&config, queries("")).unwrap();
+    let (text, _, code) = statetop(&config, &[]);
+    assert_eq!(code, 1, "something is broken: {text}");
+    let line = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).to_owned()
+    };
+    for column in ["name", "status", "batch", "age", "rows", "mean", "batch time", "findings"] {
+        assert!(line("name").contains(column), "{column}: {text}");
+    }
+    assert!(line("agg").contains("committed"), "{text}");
+    assert!(line("orders").contains("1 X"), "{text}");
+    // What is accepted for one query is no error of the list either.
+    fs::write(&config, queries("warn = [\"missing-sst\"]")).unwrap();
+    let (text, _, code) = statetop(&config, &[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("1 X"), "{text}");
+}

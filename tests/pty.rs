@@ -326,11 +326,13 @@ fn keys_are_read_from_the_terminal_while_standard_input_is_a_log() {
     };
     let binary = env!("CARGO_BIN_EXE_statetop");
     let target = unpacked.target();
+    let data = tempfile::tempdir().unwrap();
     let mut session = Session::shell(&format!(
-        "(echo '{}'; sleep 1; echo '{}'; sleep 60) | STATETOP_CONFIG=/nowhere {binary} {target} \
-         --progress -",
+        "(echo '{}'; sleep 1; echo '{}'; sleep 60) | STATETOP_CONFIG=/nowhere \
+         STATETOP_DATA_DIR={} {binary} {target} --progress -",
         line(1_000_001),
         line(1_000_002),
+        data.path().display(),
     ));
     session.wait_for("max÷mean");
     session.press("5");
@@ -340,6 +342,11 @@ fn keys_are_read_from_the_terminal_while_standard_input_is_a_log() {
     session.press("\u{3}");
     session.wait_for_the_end_of_the_console();
     session.assert_restored();
+    // What was on the screens is remembered.
+    let id = metadata["id"].as_str().unwrap();
+    let kept = data.path().join("queries").join(format!("{id}.jsonl"));
+    let kept = std::fs::read_to_string(kept).unwrap();
+    assert!(kept.contains(r#"{"kind":"sample","#), "{kept}");
 }
 
 #[test]

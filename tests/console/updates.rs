@@ -5,9 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use statetop::console::asking::Reply;
 use statetop::console::effect::{Effect, Lane};
-use statetop::console::msg::{Key, Mouse, Msg, Outcome, Size, Ticket};
+use statetop::console::msg::{Key, MemoryNews, Mouse, Msg, Outcome, Size, Ticket};
 use statetop::console::reading::Counting;
 use statetop::console::state::{Freshness, Settings};
+use statetop::memory::Sample;
 use statetop::reader::{Depth, KeysRequest, Weighing};
 use statetop::task::Progress;
 use statetop::telemetry::EventKind;
@@ -233,6 +234,8 @@ fn any_reply() -> impl Strategy<Value = Reply> {
         1 => Just(page(mixed_rows(), false)),
         1 => Just(Reply::History(Arc::new(history()))),
         2 => Just(plan),
+        2 => (0..30_u64)
+            .prop_map(|number| Reply::Pauses(Arc::new(crate::pauses::report(number)))),
         1 => Just(Reply::Refused("no\u{1b}[31m\nsuch".to_owned())),
         1 => Just(Reply::Failed("gone\u{9b}".to_owned())),
         1 => Just(Reply::Cancelled),
@@ -284,6 +287,32 @@ fn any_news() -> impl Strategy<Value = News> {
     ]
 }
 
+fn any_memory() -> impl Strategy<Value = MemoryNews> {
+    let sample = (any::<i64>(), any::<u64>(), prop::option::of(any::<u64>())).prop_map(
+        |(at, batch, rows)| Sample {
+            at: UnixMillis(at),
+            batch: BatchId(batch),
+            rows,
+            bytes: None,
+            partitions: None,
+            batch_ms: rows,
+            max_over_mean: rows.map(|_| f64::NAN),
+        },
+    );
+    let pauses = || (0..6_u64).prop_map(|number| crate::pauses::report(number).pauses);
+    prop_oneof![
+        4 => (prop::collection::vec(sample.clone(), 0..9), pauses(), any::<bool>()).prop_map(
+            |(samples, pauses, ours)| {
+                let read_only = (!ours).then(|| "another\u{1b}[31m has it".to_owned());
+                MemoryNews::Opened { samples, pauses, read_only }
+            }
+        ),
+        2 => sample.prop_map(MemoryNews::Added),
+        1 => pauses().prop_map(MemoryNews::Resizes),
+        1 => Just(MemoryNews::Failed("gone".to_owned())),
+    ]
+}
+
 fn any_msg() -> impl Strategy<Value = Msg> {
     let tickets = (0..20_u64).prop_map(Ticket);
     let depth = prop::sample::select(vec![Depth::Logs, Depth::Snapshot, Depth::Exact]);
@@ -310,6 +339,7 @@ fn any_msg() -> impl Strategy<Value = Msg> {
             .prop_map(|(ticket, outcome)| Msg::Read(ticket, Box::new(outcome))),
         6 => (tickets, any_reply())
             .prop_map(|(ticket, reply)| Msg::Answer(ticket, Box::new(reply))),
+        3 => any_memory().prop_map(Msg::Remembered),
         6 => (0..3_usize, any_news()).prop_map(|(source, news)| Msg::Told(source, news)),
     ]
 }

@@ -3,6 +3,7 @@
 use super::super::effect::{Effect, Remember};
 use super::super::msg::MemoryNews;
 use super::super::state::{Keeping, State};
+use crate::reader::Depth;
 
 /// Something new was read: asks for the memory of the query, and adds to it.
 pub(super) fn observed(state: &mut State) -> Vec<Effect> {
@@ -24,7 +25,12 @@ pub(super) fn observed(state: &mut State) -> Vec<Effect> {
 
 /// Repartitions that are done and not remembered.
 fn resizes(state: &mut State) -> Option<Remember> {
-    let committed = state.newest.as_ref()?.inspect().last_committed_batch?;
+    let newest = state.newest.as_ref()?;
+    // It reads a lot: what the screens show comes first.
+    if newest.depth() == Depth::Logs {
+        return None;
+    }
+    let committed = newest.inspect().last_committed_batch?;
     let known = &state.remembered;
     let news: Vec<_> = state
         .resizes()?

@@ -1,14 +1,14 @@
 //! What the tasks of partitions show: one that everybody waits for, and partitions that moved to
 //! another executor.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::series::recent;
 use super::{Finding, Severity, Told, Words};
 use crate::analysis::spread::SKEWED;
 use crate::analysis::traffic::MILLIS_TO_JUDGE;
 use crate::figures::{count, float, plural, ratio, share, span, whole};
-use crate::telemetry::timeline::Batch;
+use crate::telemetry::timeline::{Batch, task_of};
 use crate::telemetry::{PartitionLoad, TaskLoad};
 use crate::units::{BatchId, OperatorId, PartitionId};
 
@@ -61,7 +61,7 @@ fn slow_in(id: OperatorId, batches: &[&Batch]) -> Option<Finding> {
         return None;
     }
     let sums = sums(&loads);
-    let total: u64 = sums.values().map(|sum| sum.task_ms).fold(0, u64::saturating_add);
+    let total: u64 = sums.iter().map(|(_, sum)| sum.task_ms).fold(0, u64::saturating_add);
     let mean = float(total) / float(partitions as u64);
     let (partition, slowest) = sums.iter().max_by_key(|(_, sum)| sum.task_ms)?;
     let ratio_of_mean = float(slowest.task_ms) / mean;
@@ -72,7 +72,7 @@ fn slow_in(id: OperatorId, batches: &[&Batch]) -> Option<Finding> {
         return None;
     }
     let per_batch = |millis: u64| span(millis / loads.len() as u64);
-    let arriving: u64 = sums.values().map(|sum| sum.arriving).fold(0, u64::saturating_add);
+    let arriving: u64 = sums.iter().map(|(_, sum)| sum.arriving).fold(0, u64::saturating_add);
     let part = (arriving > 0).then(|| float(slowest.arriving) / float(arriving));
     let fair = 1.0 / float(partitions as u64);
     let hot = part.filter(|part| *part >= fair * HOT);
@@ -129,12 +129,15 @@ fn slow_in(id: OperatorId, batches: &[&Batch]) -> Option<Finding> {
     Some(words.into_finding("slow-task", Severity::Warning))
 }
 
-fn sums(loads: &[(BatchId, &PartitionLoad)]) -> BTreeMap<PartitionId, Sum> {
-    let mut sums: BTreeMap<PartitionId, Sum> = BTreeMap::new();
+/// The sums of each partition, in the order of the newest batch.
+fn sums(loads: &[(BatchId, &PartitionLoad)]) -> Vec<(PartitionId, Sum)> {
+    let Some((_, newest)) = loads.last() else { return Vec::new() };
+    let mut sums: Vec<(PartitionId, Sum)> =
+        newest.tasks.iter().map(|task| (task.partition, Sum::default())).collect();
     for (_, load) in loads {
         let longest = load.tasks.iter().filter_map(|task| task.task_ms).max();
-        for task in &load.tasks {
-            let sum = sums.entry(task.partition).or_default();
+        for (partition, sum) in &mut sums {
+            let Some(task) = task_of(load, *partition) else { continue };
             let add =
                 |to: &mut u64, value: Option<u64>| *to = to.saturating_add(value.unwrap_or(0));
             add(&mut sum.task_ms, task.task_ms);
@@ -220,14 +223,9 @@ fn moved_in(id: OperatorId, loads: &[(BatchId, &PartitionLoad)]) -> Option<Findi
 
 /// The tasks of the later batch that ran on another executor than in the earlier one.
 fn moved_between<'a>(before: &PartitionLoad, after: &'a PartitionLoad) -> Vec<&'a TaskLoad> {
-    let was: BTreeMap<PartitionId, &str> = before
-        .tasks
-        .iter()
-        .filter_map(|task| Some((task.partition, task.executor.as_deref()?)))
-        .collect();
     let elsewhere = |task: &&TaskLoad| {
-        let now = task.executor.as_deref();
-        was.get(&task.partition).zip(now).is_some_and(|(was, now)| *was != now)
+        let was = task_of(before, task.partition).and_then(|was| was.executor.as_deref());
+        was.zip(task.executor.as_deref()).is_some_and(|(was, now)| was != now)
     };
     after.tasks.iter().filter(elsewhere).collect()
 }
