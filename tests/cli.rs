@@ -41,6 +41,9 @@ fn help_teaches() {
         ("help_plan", vec!["plan", "--help"]),
         ("help_verify", vec!["verify", "--help"]),
         ("help_progress", vec!["progress", "--help"]),
+        ("help_pauses", vec!["pauses", "--help"]),
+        ("help_record", vec!["record", "--help"]),
+        ("help_replay", vec!["replay", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

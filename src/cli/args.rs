@@ -23,6 +23,7 @@ use self::plan::{KEYS_EXAMPLES, PLAN_EXAMPLES, VERIFY_EXAMPLES};
 pub(crate) use self::plan::{KeysArgs, PlanArgs, VerifyArgs, WeighArg};
 use super::look::ColorChoice;
 use super::progress::args::{EXAMPLES as PROGRESS_EXAMPLES, ProgressArgs};
+use super::record::args::{RECORD_EXAMPLES, REPLAY_EXAMPLES, RecordArgs, ReplayArgs};
 use super::state::args::StateArgs;
 use super::text;
 use crate::units::{BatchId, OperatorId};
@@ -64,6 +65,8 @@ EXAMPLES:
       The state as it was after batch 1838, as far as the files reach.
   kubectl logs -f job/fraud | statetop progress -
       What does the running query say? Reads logs and progress JSON.
+  statetop record http://driver:4040 -o incident.zst --for 10m
+      Take it home, and look again: statetop replay incident.zst
 
 EXIT CODES:
   0    read, and nothing broken was found (verify reads everything)
@@ -186,6 +189,12 @@ pub(crate) enum Command {
     /// Print what running queries tell: microbatches, restarts, failures
     #[command(after_long_help = PROGRESS_EXAMPLES)]
     Progress(ProgressArgs),
+    /// Keep what running queries tell in a file, to take an incident home
+    #[command(after_long_help = RECORD_EXAMPLES)]
+    Record(RecordArgs),
+    /// Show a recording again, at its own pace or faster
+    #[command(after_long_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
 }
 
 /// `statetop TARGET`.

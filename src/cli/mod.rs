@@ -29,6 +29,8 @@ mod plan;
 mod process;
 mod progress;
 mod read;
+mod record;
+mod replay;
 mod scan;
 mod state;
 mod surroundings;
@@ -76,6 +78,8 @@ pub fn run(
         Some(Command::Config(args)) => config::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
         Some(Command::Progress(args)) => progress::run(args, around),
+        Some(Command::Record(args)) => record::run(args, around),
+        Some(Command::Replay(args)) => replay::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

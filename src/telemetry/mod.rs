@@ -26,6 +26,8 @@ pub mod number;
 mod objects;
 pub mod pieces;
 pub mod progress;
+pub mod recording;
+pub mod resizes;
 pub mod seams;
 pub mod source;
 pub mod stream;
