@@ -51,6 +51,8 @@ pub(crate) enum CliError {
     Read(#[from] ReadError),
     #[error("{0}")]
     NoSuchOperator(String),
+    #[error("{0}")]
+    NoSuchQuery(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
     #[error(
@@ -109,6 +111,7 @@ impl CliError {
                 ReadError::NoSuchBatch(_) | ReadError::NoSuchStore(_) | ReadError::BadCondition(_),
             )
             | Self::NoSuchOperator(_)
+            | Self::NoSuchQuery(_)
             | Self::NoTerminal
             | Self::NothingToAttach
             | Self::NothingToReplayInto

@@ -21,6 +21,7 @@ use crate::task::Cancel;
 use crate::telemetry::follow::Until;
 use crate::telemetry::recording::{Recorder, Texts, told_at};
 use crate::telemetry::stream::{self, Means, Span};
+use crate::telemetry::wanted::Wanted;
 use crate::telemetry::{Event, EventKind};
 use crate::units::{Bytes, UnixMillis};
 
@@ -48,15 +49,20 @@ pub(crate) fn run(args: &RecordArgs, around: &mut Surroundings<'_>) -> Result<Ex
     let deadline = args.time.and_then(|time| Instant::now().checked_add(time));
 
     let failed = |error| CliError::Recording { file: shown(&args.output), error };
-    let mut session = Session { since, deadline, heard: Heard::default() };
+    let wanted = args.query.clone().map(Wanted::new);
+    let mut session = Session { since, wanted, deadline, heard: Heard::default() };
     let interrupted =
         session.record(output, args, texts, &events, &cancel, around.now).map_err(failed)?;
     // Whoever still reads a source is no longer listened to.
     cancel.cancel();
+    let missing = progress::no_such_query(session.wanted.as_ref());
     let heard = session.heard;
-    if heard.told == 0 {
+    if heard.told == 0 || missing.is_some() {
         // It has a first line and nothing that is worth one.
         let _ = fs::remove_file(&args.output);
+        if let Some(error) = missing {
+            return Err(error);
+        }
         return Err(CliError::NoEvents(args.sources.join(", ")));
     }
     let size = fs::metadata(&args.output).map_or(0, |file| file.len());
@@ -81,6 +87,8 @@ fn shown(path: &Path) -> String {
 struct Session {
     /// Older events are left out.
     since: Option<UnixMillis>,
+    /// The only query that is recorded.
+    wanted: Option<Wanted>,
     deadline: Option<Instant>,
     heard: Heard,
 }
@@ -134,6 +142,9 @@ impl Session {
     }
 
     fn is_wanted(&mut self, event: &Event) -> bool {
+        if self.wanted.as_mut().is_some_and(|wanted| !wanted.is_about(&event.kind)) {
+            return false;
+        }
         self.heard.latest = told_at(&event.kind).or(self.heard.latest);
         self.heard.latest.zip(self.since).is_none_or(|(at, since)| at >= since)
     }

@@ -34,6 +34,7 @@ pub mod stream;
 pub mod text;
 pub mod timeline;
 pub mod ui;
+pub mod wanted;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,

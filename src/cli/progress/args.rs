@@ -68,6 +68,9 @@ pub(crate) struct ProgressArgs {
     /// Such as 30m, 2h or 3d; 2026-11-30 or 2026-11-30T16:00:00Z, without a zone in UTC.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
+    /// Only this query, by its name, id or run id
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) token: TokenArgs,
     /// Print in this format

@@ -26,10 +26,13 @@ use crate::telemetry::follow::Until;
 use crate::telemetry::seams::Seams;
 use crate::telemetry::source::Source;
 use crate::telemetry::stream::{self, Means, Span};
+use crate::telemetry::wanted::Wanted;
 use crate::units::UnixMillis;
 
 /// How soon Ctrl-C is noticed while no event comes.
 const ALERT: Duration = Duration::from_millis(100);
+/// Queries that are told of where the wanted one is not there.
+const QUERIES: usize = 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &ProgressArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -43,15 +46,27 @@ pub(crate) fn run(args: &ProgressArgs, around: &mut Surroundings<'_>) -> Result<
     let look = around.look(args.color);
     let style = if args.sources.len() > 1 { Style::WithSource } else { Style::Plain };
     let mut printer = Printer::new(look, args.format, style, since);
+    printer.wanted = args.query.clone().map(Wanted::new);
     printer.all(&events, &cancel, &mut *around.out)?;
     if cancel.is_cancelled() {
         return Ok(INTERRUPTED);
     }
+    around.out.flush()?;
+    if let Some(error) = no_such_query(printer.wanted.as_ref()) {
+        return Err(error);
+    }
     if printer.told == 0 {
-        around.out.flush()?;
         return Err(CliError::NoEvents(args.sources.join(", ")));
     }
     Ok(Exit::Fine)
+}
+
+/// Says that a query was asked for of which nothing was told, where there were others.
+pub(super) fn no_such_query(wanted: Option<&Wanted>) -> Option<CliError> {
+    let (word, others) = wanted?.missed()?;
+    let told = others.iter().take(QUERIES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!("no query {word} in what the sources tell; there are: {told}");
+    (!others.is_empty()).then_some(CliError::NoSuchQuery(message))
 }
 
 /// The sources that can be read; the others are told, and are an error when there is no other.
@@ -90,6 +105,8 @@ pub(super) enum Style {
 /// Prints lines.
 pub(super) struct Printer {
     seams: Seams,
+    /// The only query whose lines are printed.
+    wanted: Option<Wanted>,
     /// Older lines are left out.
     since: Option<UnixMillis>,
     /// The time of the latest event that has one: that of those without.
@@ -120,7 +137,7 @@ impl Printer {
             ProgressFormat::Jsonl => Format::Jsonl,
             ProgressFormat::Csv => Format::Csv(CsvLines::default()),
         };
-        Self { seams: Seams::default(), since, latest: None, told: 0, format }
+        Self { seams: Seams::default(), wanted: None, since, latest: None, told: 0, format }
     }
 
     /// Events of queries and applications so far, printed or not.
@@ -155,6 +172,9 @@ impl Printer {
 
     /// Prints the lines of an event.
     pub(super) fn event(&mut self, mut event: Event, out: &mut dyn Write) -> io::Result<()> {
+        if self.wanted.as_mut().is_some_and(|wanted| !wanted.is_about(&event.kind)) {
+            return Ok(());
+        }
         let seams = self.seams.pass(&mut event);
         let line = ProgressLine::of_event(event);
         self.told += u64::from(!matches!(line.kind, LineKind::Unreadable | LineKind::Interrupted));

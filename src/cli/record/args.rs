@@ -78,6 +78,9 @@ pub(crate) struct RecordArgs {
     /// Such as 30m, 2h or 3d; 2026-11-30 or 2026-11-30T16:00:00Z, without a zone in UTC.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
+    /// Only this query, by its name, id or run id
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) query: Option<String>,
     /// Keep messages of exceptions and observed values, which may quote data
     #[arg(long)]
     pub(crate) keep_text: bool,
