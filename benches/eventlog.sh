@@ -5,10 +5,11 @@
 #
 # The log is a recorded one of real Spark whose batches are repeated with other ids and later
 # times (scripts/repeat_event_log.py), uncompressed; kept for the next run unless --fresh. jq
-# gets the cheapest filter that finds the same lines. Spark's times leave out the start of its
-# JVM and a warm-up; the others are whole processes. Ends with 1 when they do not count the same
-# batches and state rows, or a promise is not kept. Needs jq, zstd, Java 17 and Python; with
-# --spark-runs 0 no Java.
+# gets the cheapest filter that finds the same lines. Spark's parsing and its query over the JSON
+# leave out the start of the JVM and a warm-up; its history server, from its start until it can
+# show the application, and the others are whole processes. Ends with 1 when they do not count
+# the same batches and state rows, or a promise is not kept. Needs jq, zstd, Java 17 and Python;
+# with --spark-runs 0 no Java.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
         --megabytes) megabytes=$2; shift 2 ;;
         --spark-runs) spark_runs=$2; shift 2 ;;
         --fresh) fresh=yes; shift ;;
-        *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+        *) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
     esac
 done
 
@@ -58,9 +59,12 @@ measure "$work/jq" 1 jq -c 'if .Event | endswith("QueryProgressEvent") then {bat
     elif .Event == "SparkListenerTaskEnd" and ."Task End Reason".Reason == "Success" then
     {rows: [."Task Info".Accumulables[]? | select(.Name == "number of total state rows").Update]}
     | select(.rows != []) else empty end' "$log"
+rm -f "$work/spark.json" "$work/history.json"
 if [ "$spark_runs" -gt 0 ]; then
     [ -x "$python" ] || tests/spark/generate.sh --versions 4.3.0 --list >/dev/null
     "$python" tests/spark/bench_event_log.py "$log" --runs "$spark_runs" 2>"$work/spark.log" |
         tail -n 1 >"$work/spark.json" || { tail -n 20 "$work/spark.log" >&2; exit 1; }
+    jars=$("$python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
+    python3 tests/spark/bench_history_server.py "$log" --spark "$jars" >"$work/history.json"
 fi
 python3 scripts/eventlog_table.py "$work"

@@ -17,6 +17,7 @@ NAMES = {
     "jq": "jq, batches and state rows of tasks",
     "replay": "Spark's history server, parsing alone",
     "json": "spark.read.json on two cores, sum of state rows",
+    "loaded": "Spark's history server, until it shows the application",
 }
 
 
@@ -42,9 +43,12 @@ def main():
     if spark:
         for name in ("replay", "json"):
             measured[name] = {"seconds": spark[name], "peak_bytes": spark["peak_bytes"]}
+    history = load(work / "history.json")
+    if history:
+        measured["loaded"] = {"seconds": history["loaded"], "peak_bytes": history["peak_bytes"]}
     size = made["bytes"] / 1e6
     print(f"{size:.0f} MB, {made['lines']} lines, {made['progress']} batches")
-    print(f"{'':50}{'seconds':>9}{'MB/s':>8}{'peak MB':>9}")
+    print(f"{'':56}{'seconds':>9}{'MB/s':>8}{'peak MB':>9}")
     kept = True
     for name, told in measured.items():
         if not told:
@@ -54,8 +58,11 @@ def main():
         note = ""
         if name in ("reader", "statetop") and (size / seconds < SPEED or peak > PEAK):
             note, kept = f"  promised: {SPEED} MB/s, {PEAK} MB", False
-        print(f"{NAMES[name]:50}{seconds:9.2f}{size / seconds:8.0f}{peak:9.0f}{note}")
+        print(f"{NAMES[name]:56}{seconds:9.2f}{size / seconds:8.0f}{peak:9.0f}{note}")
 
+    if history:
+        ready, listed = (statistics.median(history[name]) for name in ("ready", "listed"))
+        print(f"of which the history server answers after {ready:.1f} s and lists the application after {listed:.1f} s")
     reader = load(work / "reader.report")
     answers = {"reader": (reader["progress"], reader["state_rows"]), "jq": counts_of_jq(work / "jq.report")}
     if spark:

@@ -44,6 +44,9 @@ fn help_teaches() {
         ("help_explain", vec!["explain", "--help"]),
         ("help_can_i", vec!["can-i", "--help"]),
         ("help_offsets", vec!["offsets", "--help"]),
+        ("help_pauses", vec!["pauses", "--help"]),
+        ("help_record", vec!["record", "--help"]),
+        ("help_replay", vec!["replay", "--help"]),
     ] {
         let output = statetop(&args).assert().code(0).get_output().clone();
         assert!(output.stderr.is_empty());

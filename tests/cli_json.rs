@@ -321,6 +321,7 @@ fn pauses_are_documented() {
     let around = Around {
         batches: 1,
         batch_ms: Some(1.0),
+        batch_ms_source: Some(TimeSource::Progress),
         max_over_mean: Some(1.0),
         files_per_batch: Some(1.0),
     };

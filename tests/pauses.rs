@@ -169,3 +169,55 @@ fn without_a_measured_resize_there_is_no_estimate() {
     let (text, _) = statetop(data.path(), &["pauses", checkpoint.target()]);
     assert!(text.contains("rehearse on a copy"), "{text}");
 }
+
+/// What a listener wrote of the query: a batch each ten seconds, around the resize at batch 5.
+fn progress_of(id: &str) -> String {
+    let line = |batch: u64, partitions: u64, millis: u64| {
+        format!(
+            "{{\"id\": \"{id}\", \"runId\": \"r\", \"batchId\": {batch}, \"batchDuration\": {millis}, \
+             \"timestamp\": \"2026-12-01T00:00:{:02}.000Z\", \"durationMs\": {{\"addBatch\": 1}}, \
+             \"stateOperators\": [{{\"operatorName\": \"x\", \"numRowsTotal\": 7, \
+             \"numRowsUpdated\": 1, \"numShufflePartitions\": {partitions}}}]}}\n",
+            batch * 5
+        )
+    };
+    (0..5).map(|batch| line(batch, 5, 1_000 + batch)).chain([line(6, 8, 700)]).collect()
+}
+
+#[test]
+fn what_a_source_tells_is_merged_and_named() {
+    let data = tempfile::tempdir().unwrap();
+    let checkpoint = timed();
+    let id = pauses(data.path(), &checkpoint)["query_id"].as_str().unwrap().to_owned();
+    let told = data.path().join("progress.jsonl");
+    // A driver's log beside it: of a copy of the checkpoint, but the same batch and count.
+    let driver = "26/11/30 00:54:48 INFO OfflineStateRepartitionRunner: Completed state \
+        repartitioning for checkpointLocation=/elsewhere, numPartitions=8, \
+        enforceExactlyOnceSink=true, repartitionBatchId=5, durationMs=39000\n";
+    fs::write(&told, progress_of(&id)).unwrap();
+    let source = told.to_str().unwrap();
+    let args = ["pauses", checkpoint.target(), "--format", "json", "--progress", source];
+    let report = |args: &[&str]| -> Value {
+        let (text, code) = statetop(data.path(), args);
+        assert_eq!(code, 0, "{text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let first = resize_at(&report(&args), 5).clone();
+    // The log's own times stay, and batch times are the mean of 1000 to 1004 ms, and 700 ms.
+    assert_eq!(first["pause"], json!({"millis": 40_000, "source": "checkpoint"}));
+    assert_eq!(first["outage"], json!({"millis": 63_000, "source": "checkpoint"}));
+    assert_eq!(first["before"]["batch_ms"], json!(1002.0));
+    assert_eq!(first["before"]["batch_ms_source"], json!("progress"));
+    assert_eq!(
+        (&first["after"]["batch_ms"], &first["after"]["batches"]),
+        (&json!(700.0), &json!(1))
+    );
+
+    fs::write(&told, progress_of(&id) + driver).unwrap();
+    let first = resize_at(&report(&args), 5).clone();
+    assert_eq!(first["pause"], json!({"millis": 39_000, "source": "driver_log"}));
+
+    fs::write(&told, progress_of("another")).unwrap();
+    let (text, code) = statetop(data.path(), &["pauses", checkpoint.target(), "--events", source]);
+    assert!(code == 0 && text.contains("tells nothing of this query"), "{text}");
+}

@@ -35,6 +35,7 @@ use self::runbook::RUNBOOK_EXAMPLES;
 pub(crate) use self::runbook::RunbookArgs;
 use super::look::ColorChoice;
 use super::progress::args::{EXAMPLES as PROGRESS_EXAMPLES, ProgressArgs};
+use super::record::args::{RECORD_EXAMPLES, REPLAY_EXAMPLES, RecordArgs, ReplayArgs};
 use super::state::args::StateArgs;
 use super::text;
 use crate::units::{BatchId, OperatorId};
@@ -82,6 +83,8 @@ EXAMPLES:
       What do these errors mean, here?
   kubectl logs -f job/fraud | statetop progress -
       What does the running query say? Reads logs and progress JSON.
+  statetop record http://driver:4040 -o incident.zst --for 10m
+      Take it home, and look again: statetop replay incident.zst
 
 EXIT CODES:
   0    read, and nothing broken was found (verify reads everything)
@@ -222,6 +225,12 @@ pub(crate) enum Command {
     /// Print what running queries tell: microbatches, restarts, failures
     #[command(after_long_help = PROGRESS_EXAMPLES)]
     Progress(ProgressArgs),
+    /// Keep what running queries tell in a file, to take an incident home
+    #[command(after_long_help = RECORD_EXAMPLES)]
+    Record(RecordArgs),
+    /// Show a recording again, at its own pace or faster
+    #[command(after_long_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
 }
 
 /// `statetop TARGET`.

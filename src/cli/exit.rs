@@ -54,6 +54,8 @@ pub(crate) enum CliError {
     Read(#[from] ReadError),
     #[error("{0}")]
     NoSuchOperator(String),
+    #[error("{0}")]
+    NoSuchQuery(String),
     #[error("--console needs a terminal; without it the list is printed")]
     NoTerminal,
     #[error(
@@ -79,9 +81,25 @@ pub(crate) enum CliError {
     Source(#[from] crate::telemetry::source::SourceError),
     #[error(
         "no event of a streaming query in {0}; expected progress JSON, a driver's log (at level \
-         INFO it has the progress), an event log, or the Spark UI of an application that has one"
+         INFO it has the progress), an event log, a recording, or the Spark UI of an application that \
+         has one"
     )]
     NoEvents(String),
+    #[error("{0} is there already; --force replaces it, or give another name")]
+    RecordingExists(String),
+    #[error("{0} is one of the sources: a recording goes into a file of its own")]
+    RecordingIsSource(String),
+    #[error("the recording {file} cannot be written")]
+    Recording {
+        file: String,
+        #[source]
+        error: io::Error,
+    },
+    #[error(
+        "a TARGET is for the console, which needs a terminal and no --format; without it \
+         `statetop replay FILE` prints what the recording tells"
+    )]
+    NothingToReplayInto,
     #[error("there is no configuration directory: set HOME or STATETOP_CONFIG")]
     NoConfigDirectory,
     #[error(transparent)]
@@ -127,8 +145,12 @@ impl CliError {
             | Self::NoSuchChange(_)
             | Self::NoOffsets(_)
             | Self::FileExists { .. }
+            | Self::NoSuchQuery(_)
             | Self::NoTerminal
             | Self::NothingToAttach
+            | Self::NothingToReplayInto
+            | Self::RecordingExists(_)
+            | Self::RecordingIsSource(_)
             | Self::Config(_)
             | Self::NoConfigDirectory
             | Self::Memory(MemoryError::BadId(_))
@@ -148,6 +170,7 @@ impl CliError {
             | Self::Text { .. }
             | Self::File { .. }
             | Self::Source(_)
+            | Self::Recording { .. }
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

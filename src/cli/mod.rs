@@ -35,6 +35,8 @@ mod process;
 mod progress;
 mod read;
 mod runbook;
+mod record;
+mod replay;
 mod scan;
 mod state;
 mod surroundings;
@@ -88,6 +90,8 @@ pub fn run(
         Some(Command::Config(args)) => config::run(args, around),
         Some(Command::Scan(args)) => scan::run(args, around),
         Some(Command::Progress(args)) => progress::run(args, around),
+        Some(Command::Record(args)) => record::run(args, around),
+        Some(Command::Replay(args)) => replay::run(args, around),
     };
     match ended.and_then(|exit| around.out.flush().map(|()| exit).map_err(CliError::from)) {
         Ok(exit) => exit,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::{Format, PausesArgs};
 use super::csv::{self, or_empty};
-use super::exit::{CliError, Exit};
+use super::exit::{CliError, Exit, INTERRUPTED};
 use super::json;
 use super::look::{Look, Role};
 use super::number::minute;
@@ -20,6 +20,11 @@ use crate::figures::{bytes, compact, plural, ratio, span, whole};
 use crate::memory::{Memory, Record};
 use crate::report::PausesReport;
 use crate::task::Cancel;
+use crate::telemetry::EventKind;
+use crate::telemetry::follow::Until;
+use crate::telemetry::resizes::Resizes;
+use crate::telemetry::source::Source;
+use crate::telemetry::stream::{self, Means, Span};
 use crate::units::UnixMillis;
 
 /// From so many columns on the table has all of its columns.
@@ -34,7 +39,10 @@ pub(crate) fn run(args: &PausesArgs, around: &mut Surroundings<'_>) -> Result<Ex
     let meter = Meter::new(around.err, around.err_kind);
     let report = state.pauses(&cancel, &|progress| meter.show(progress));
     meter.finish();
-    let mut report = report?;
+    let mut report = told(report?, args, &cancel, around)?;
+    if cancel.is_cancelled() {
+        return Ok(INTERRUPTED);
+    }
     let directory = around.data_directory.as_deref().filter(|_| !args.forgetful);
     if let Some((directory, id)) = directory.zip(report.query_id.clone()) {
         report = remembered(report, directory, &id, around.now);
@@ -46,6 +54,55 @@ pub(crate) fn run(args: &PausesArgs, around: &mut Surroundings<'_>) -> Result<Ex
         Format::Csv => records(&report, around.out)?,
     }
     Ok(Exit::Fine)
+}
+
+/// With what the named sources tell of the query. One that cannot be read, or tells of others only,
+/// is told and costs nothing but itself.
+fn told(
+    mut report: PausesReport,
+    args: &PausesArgs,
+    cancel: &Cancel,
+    around: &mut Surroundings<'_>,
+) -> Result<PausesReport, CliError> {
+    for name in args.events.iter().chain(&args.progress).chain(&args.ui) {
+        let source = match Source::of(name, Until::End) {
+            Ok(source) => source,
+            Err(error) => {
+                super::complain(&error.into(), around);
+                continue;
+            }
+        };
+        let means = Means { stdin: (around.input)(), credentials: args.token.credentials() };
+        let span = Span { until: Until::End, since: None };
+        let mut resizes = Resizes::default();
+        for event in stream::events(vec![source], span, means, cancel) {
+            if let EventKind::Unreadable(why) | EventKind::Interrupted(why) = &event.kind {
+                let place = event.place.line.map_or_else(String::new, |line| format!(":{line}"));
+                let at = format!("{}{place}", event.place.source);
+                // What the interface of an application says has the address in it.
+                let what = if why.starts_with(&at) { why.clone() } else { format!("{at}: {why}") };
+                writeln!(around.err, "statetop: {}", text::clean(&what))?;
+            }
+            resizes.pass(event);
+        }
+        if !is_told_of(&report, &resizes) {
+            let id = report.query_id.as_deref().unwrap_or("unknown");
+            let text = format!(
+                "statetop: {name} tells nothing of this query (its id is {id}): expected its \
+                 progress, or the driver's log of its repartition"
+            );
+            writeln!(around.err, "{}", text::clean(&text))?;
+        }
+        report = report.with_told(&resizes);
+    }
+    Ok(report)
+}
+
+/// Whether a source told of the query, or of a repartition.
+fn is_told_of(report: &PausesReport, resizes: &Resizes) -> bool {
+    let id = report.query_id.as_deref();
+    let mut queries = resizes.queries();
+    !resizes.done().is_empty() || queries.any(|query| id.is_some() && query.id.as_deref() == id)
 }
 
 /// With what is remembered of the query; what is new is remembered from now on. A memory that
@@ -90,8 +147,28 @@ fn page(report: &PausesReport, look: Look) -> String {
                 "pause: the resize itself; outage: from the last batch before to the first after",
             ),
         ));
+        let by = sources(&report.pauses);
+        if !by.is_empty() {
+            page.push(look.paint(Role::Muted, &text::clean(&by)));
+        }
     }
     page.into_text()
+}
+
+/// `outage by entries; batch time by progress`: where the figures come from that have no column.
+fn sources(pauses: &[Pause]) -> String {
+    let words = |what: &str, of: Vec<Option<TimeSource>>| {
+        let mut known: Vec<TimeSource> = of.into_iter().flatten().collect();
+        known.sort_unstable();
+        known.dedup();
+        let known: Vec<&str> = known.into_iter().map(word).collect();
+        (!known.is_empty()).then(|| format!("{what} by {}", known.join(" or ")))
+    };
+    let outages = pauses.iter().map(|pause| pause.outage.map(|timed| timed.source)).collect();
+    let sides = pauses.iter().flat_map(|pause| [pause.before, pause.after]);
+    let times = sides.map(|side| side.batch_ms_source).collect();
+    let all = [words("outage", outages), words("batch time", times)];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// `A resize of 3.2M rows took 41.0 s to 58.0 s (5 resizes): 11.2 s and 12.9 s per million rows.`
@@ -203,6 +280,9 @@ fn records(report: &PausesReport, out: &mut dyn Write) -> io::Result<()> {
         "max_over_mean_after",
         "files_per_batch_before",
         "files_per_batch_after",
+        "outage_source",
+        "batch_ms_before_source",
+        "batch_ms_after_source",
     ];
     let record = |pause: &Pause| {
         [
@@ -222,6 +302,9 @@ fn records(report: &PausesReport, out: &mut dyn Write) -> io::Result<()> {
             or_empty(pause.after.max_over_mean),
             or_empty(pause.before.files_per_batch),
             or_empty(pause.after.files_per_batch),
+            or_empty(pause.outage.map(|timed| word(timed.source))),
+            or_empty(pause.before.batch_ms_source.map(word)),
+            or_empty(pause.after.batch_ms_source.map(word)),
         ]
     };
     csv::write(heading, report.pauses.iter().map(record), out)

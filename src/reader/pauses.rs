@@ -151,6 +151,7 @@ fn around(
     Ok(Around {
         batches: u32::try_from(batches.len()).unwrap_or(u32::MAX),
         batch_ms: mean(&times),
+        batch_ms_source: (!times.is_empty()).then_some(TimeSource::Checkpoint),
         max_over_mean: spread.as_ref().and_then(max_over_mean),
         files_per_batch: mean(&files),
     })

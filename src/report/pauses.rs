@@ -1,10 +1,11 @@
 //! The report behind `statetop pauses`: every repartition that was seen, and what the next may
-//! take.
+//! take. The checkpoint, what is remembered, and what sources of the query tell are joined here.
 
 use serde::Serialize;
 
 use crate::analysis::pauses::{Estimate, Pause, estimate, merge};
-use crate::units::Bytes;
+use crate::telemetry::resizes::{Resizes, ToldResize};
+use crate::units::{BatchId, Bytes};
 
 /// Every repartition of a query that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -53,6 +54,34 @@ impl PausesReport {
         report.with(pauses)
     }
 
+    /// With what a source of running queries told of this one: what its progress shows, and what a
+    /// driver's log says of this checkpoint.
+    #[must_use]
+    pub fn with_told(self, told: &Resizes) -> Self {
+        let query = self.query_id.as_deref().map(|id| told.of(id)).unwrap_or_default();
+        let shown: Vec<Pause> = query.iter().map(|resize| self.placed(resize)).collect();
+        let is_known = |pause: &Pause| {
+            let known = self.pauses.iter().chain(&shown);
+            known.into_iter().any(|known| (known.batch, known.to) == (pause.batch, pause.to))
+        };
+        let done = told.done().into_iter().filter(|(checkpoint, pause)| {
+            checkpoint.is_some_and(|place| is_same(place, &self.checkpoint)) || is_known(pause)
+        });
+        let done: Vec<Pause> = done.map(|(_, pause)| pause).collect();
+        self.with(shown.into_iter().chain(done).collect())
+    }
+
+    /// At the batch of the offset log that it is, where that is known.
+    fn placed(&self, resize: &ToldResize) -> Pause {
+        let within = |batch: BatchId| (resize.first..=resize.last).contains(&batch);
+        let known = self.pauses.iter().find(|known| {
+            let counts = known.to.zip(resize.pause.to);
+            within(known.batch) && counts.is_none_or(|(known, told)| known == told)
+        });
+        let batch = known.map_or(resize.last, |known| known.batch);
+        Pause { batch, ..resize.pause.clone() }
+    }
+
     /// With what another source knows of the same query's repartitions.
     #[must_use]
     pub fn with(mut self, others: Vec<Pause>) -> Self {
@@ -69,5 +98,29 @@ impl PausesReport {
             (None, Some(_)) => Some("no repartition was measured: rehearse on a copy".to_owned()),
         };
         self
+    }
+}
+
+/// Whether two names are of the same place: schemes and slashes at the end differ between
+/// programs.
+fn is_same(a: &str, b: &str) -> bool {
+    fn plain(name: &str) -> &str {
+        let path = name.split_once(":/").map_or(name, |(_, path)| path);
+        path.trim_matches('/')
+    }
+    !plain(a).is_empty() && plain(a) == plain(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_the_same_however_it_is_written() {
+        for other in ["/data/ckpt/q", "file:/data/ckpt/q/", "file:///data/ckpt/q"] {
+            assert!(is_same("/data/ckpt/q", other), "{other}");
+        }
+        assert!(is_same("s3a://bucket/q", "s3://bucket/q"));
+        assert!(!is_same("/data/ckpt/q", "/data/ckpt/p") && !is_same("", "/"));
     }
 }

@@ -1,9 +1,12 @@
 //! The events of running queries, in one form for all sources.
 //!
-//! `None` means that the source did not say, or said something that is no such value.
+//! `None` means that the source did not say, or said something that is no such value. Events are
+//! written into recordings as they are: a field that gets another name or meaning there needs
+//! another version of [`super::recording`].
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::units::{BatchId, Bytes, OperatorId, PartitionId, UnixMillis};
@@ -29,7 +32,8 @@ pub struct Place {
 }
 
 /// What an event is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A query was started, or restarted under a new run id.
     Started(Started),
@@ -60,18 +64,21 @@ pub enum EventKind {
 }
 
 /// Which query an event is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct QueryRef {
     /// The id that lives in the checkpoint's `metadata` file: the same over restarts.
+    #[serde(with = "shared", default)]
     pub id: Option<Arc<str>>,
     /// The id of this run: another after each restart.
+    #[serde(with = "shared", default)]
     pub run: Option<Arc<str>>,
     /// The name that the program gave it.
+    #[serde(with = "shared", default)]
     pub name: Option<Arc<str>>,
 }
 
 /// A query was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
     /// Which query.
     pub query: QueryRef,
@@ -82,7 +89,7 @@ pub struct Started {
 }
 
 /// A query ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminated {
     /// Which query.
     pub query: QueryRef,
@@ -98,7 +105,8 @@ pub struct Terminated {
 }
 
 /// A number with what it says when it is not known.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// A whole number.
     Whole(i64),
@@ -107,7 +115,8 @@ pub enum Measure {
 }
 
 /// The state rows of an operator, as the query reports them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rows {
     /// This many keys.
     Known(u64),
@@ -119,7 +128,8 @@ pub enum Rows {
 }
 
 /// A query's watermark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Watermark {
     /// At this moment of event time.
     At(UnixMillis),
@@ -130,7 +140,8 @@ pub enum Watermark {
 }
 
 /// Who tells of a microbatch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Teller {
     /// The query itself, in a `StreamingQueryProgress`: all there is to know.
     #[default]
@@ -143,7 +154,7 @@ pub enum Teller {
 }
 
 /// A microbatch that was done: Spark's `StreamingQueryProgress`, or what takes its place.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Who tells of it.
     pub told_by: Teller,
@@ -179,7 +190,7 @@ pub struct Progress {
 }
 
 /// The event times of the rows of a microbatch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EventTime {
     /// The earliest.
     pub min: Option<UnixMillis>,
@@ -190,7 +201,7 @@ pub struct EventTime {
 }
 
 /// A stateful operator in a microbatch. Times are sums over its tasks, not wall time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperatorProgress {
     /// Spark's name for it.
     pub name: Option<String>,
@@ -224,7 +235,7 @@ pub struct OperatorProgress {
 }
 
 /// A custom metric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Custom {
     /// Its name.
     pub name: String,
@@ -233,7 +244,7 @@ pub struct Custom {
 }
 
 /// A custom metric of one partition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionLabelled {
     /// Its name without the partition: `SnapshotLastUploaded`.
     pub name: String,
@@ -246,7 +257,7 @@ pub struct PartitionLabelled {
 }
 
 /// A source in a microbatch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceProgress {
     /// What it is, in Spark's words.
     pub description: Option<String>,
@@ -271,7 +282,7 @@ pub struct SourceProgress {
 }
 
 /// How far a source is behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lag {
     /// Offsets (rows, for Kafka) over all its partitions: latest − end.
     pub offsets: Option<u64>,
@@ -284,7 +295,7 @@ pub struct Lag {
 }
 
 /// The sink in a microbatch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SinkProgress {
     /// What it is, in Spark's words.
     pub description: Option<String>,
@@ -295,7 +306,7 @@ pub struct SinkProgress {
 }
 
 /// What the tasks of one microbatch did, by partition of one stateful operator.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionLoad {
     /// Which query.
     pub query: QueryRef,
@@ -316,7 +327,7 @@ pub struct PartitionLoad {
 
 /// What one task did. Measures of state are of the operator; measures of time and input are of
 /// the whole task, which may run several operators.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TaskLoad {
     /// The state partition: the task's `Partition ID`.
     pub partition: PartitionId,
@@ -349,8 +360,10 @@ pub struct TaskLoad {
     /// Milliseconds of waiting for shuffle blocks.
     pub fetch_wait_ms: Option<u64>,
     /// The executor.
+    #[serde(with = "shared", default)]
     pub executor: Option<Arc<str>>,
     /// Its host.
+    #[serde(with = "shared", default)]
     pub host: Option<Arc<str>>,
     /// Whether it was loaded from storage, not found on the executor, where Spark tells: 4.2 and
     /// later, not for aggregations.
@@ -359,6 +372,8 @@ pub struct TaskLoad {
 
 /// What an application, or one query of it, runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What an application runs on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Environment {
     /// The query whose session has these confs; `None` for those of the whole application. An
     /// event log tells the confs of a session where they are not Spark's defaults; of what the
@@ -373,7 +388,7 @@ pub struct Environment {
 }
 
 /// What a driver's log says of an offline repartition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepartitionNote {
     /// The checkpoint, as the log names it.
     pub checkpoint: Option<String>,
@@ -388,7 +403,8 @@ pub struct RepartitionNote {
 }
 
 /// How far an offline repartition is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RepartitionStage {
     /// It was asked for.
     Begun,
@@ -410,7 +426,7 @@ pub enum RepartitionStage {
 
 /// A conf that a restarted query asked for and did not get: the checkpoint's value was kept.
 /// Spark says so with a WARN line in the driver's log only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfRestored {
     /// Which query; only structured logs tell.
     pub query: QueryRef,
@@ -423,4 +439,25 @@ pub struct ConfRestored {
     pub kept: String,
     /// When the line was written.
     pub timestamp: Option<UnixMillis>,
+}
+
+/// Texts that are shared between events, as plain texts.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde gives a reference to the field")]
+    pub(super) fn serialize<S: Serializer>(
+        text: &Option<Arc<str>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        text.as_deref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<str>>, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.map(Arc::from))
+    }
 }

@@ -26,12 +26,15 @@ pub mod number;
 mod objects;
 pub mod pieces;
 pub mod progress;
+pub mod recording;
+pub mod resizes;
 pub mod seams;
 pub mod source;
 pub mod stream;
 pub mod text;
 pub mod timeline;
 pub mod ui;
+pub mod wanted;
 
 pub use event::{
     ConfRestored, Custom, Environment, Event, EventKind, EventTime, Lag, Measure, OperatorProgress,

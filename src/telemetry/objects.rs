@@ -7,16 +7,18 @@
 //!  {"details": {"stream_progress": {"progress_json": "…"}}}   a pipeline's event log (Databricks)
 //!  {"id", "runId", "name", "timestamp"}                    a listener's other events
 //!  {"ts", "level", "msg", …}                               an entry of a structured log
+//!  {"statetop_event": {…}, …}                              a line of a recording
 //! ```
 //! Must not know where the objects were found.
 
 use serde_json::{Map, Value};
 
 use super::driver_log::structured::Entry;
-use super::event::EventKind;
+use super::event::{Event, EventKind};
 use super::fields::Fields;
 use super::listener::{self, listener_event};
 use super::progress;
+use super::recording::{self, Recorded};
 
 /// A field that every progress has, and nothing else has beside a run id.
 const OF_PROGRESS: [&str; 5] =
@@ -31,6 +33,8 @@ const DEPTH: u8 = 4;
 pub(super) enum Told {
     /// An event of a query.
     Event(EventKind),
+    /// An event of a recording, with the place where it stood before that.
+    Recorded(Box<Event>),
     /// An entry of a log.
     Entry(Entry),
     /// Something else.
@@ -39,7 +43,12 @@ pub(super) enum Told {
 
 /// Reads an object.
 pub(super) fn read(object: Map<String, Value>) -> Told {
-    within(object, DEPTH)
+    match recording::read(object) {
+        Ok(Recorded::Beginning) => Told::Nothing,
+        Ok(Recorded::Event(event)) => Told::Recorded(event),
+        Ok(Recorded::Unreadable(why)) => Told::Event(EventKind::Unreadable(why)),
+        Err(object) => within(object, DEPTH),
+    }
 }
 
 fn within(mut object: Map<String, Value>, depth: u8) -> Told {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::follow::{self, Until};
+use super::recording;
 use super::ui::{Address, AddressError};
 
 /// Bytes that are looked at.
@@ -39,6 +40,8 @@ pub enum SourceKind {
     Text(PathBuf),
     /// The same, compressed with gzip. It is not followed.
     Gzip(PathBuf),
+    /// The same, compressed with zstd. It is not followed.
+    Zstd(PathBuf),
     /// A pipe or device, read as it comes: text.
     Pipe(PathBuf),
     /// An event log of Spark, or a directory of such: a path, or the address of a cloud store.
@@ -113,6 +116,7 @@ fn of_path(path: &Path, name: &str, until: Until) -> Result<SourceKind, SourceEr
         Ok(head) => Ok(match Content::of(path, &head) {
             Content::Text => SourceKind::Text(here()),
             Content::Gzip => SourceKind::Gzip(here()),
+            Content::Zstd => SourceKind::Zstd(here()),
             Content::EventLog => SourceKind::EventLog(name.to_owned()),
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => match until {
@@ -135,6 +139,7 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
 enum Content {
     Text,
     Gzip,
+    Zstd,
     EventLog,
 }
 
@@ -145,6 +150,8 @@ impl Content {
         let ending = name.trim_end_matches(IN_PROGRESS).rsplit('.').next().unwrap_or_default();
         if head.starts_with(GZIP) {
             Self::Gzip
+        } else if head.starts_with(ZSTD) && recording::begins(&unpacked(head)) {
+            Self::Zstd
         } else if head.starts_with(ZSTD)
             || name.ends_with(IN_PROGRESS)
             || COMPRESSED.contains(&ending)
@@ -155,6 +162,16 @@ impl Content {
             Self::Text
         }
     }
+}
+
+/// What the beginning of a file that is compressed with zstd unpacks to, as far as it goes.
+fn unpacked(head: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    if let Ok(decoder) = zstd::Decoder::with_buffer(head) {
+        // The head is cut somewhere: what came before that is what is asked for.
+        let _ = decoder.take(HEAD).read_to_end(&mut text);
+    }
+    text
 }
 
 /// Whether text begins with one of Spark's own events, which no listener for queries sees.

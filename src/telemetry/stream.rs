@@ -9,7 +9,7 @@
 //! Queues are bounded: a reader that does not take events stops the sources, not the memory.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -106,6 +106,7 @@ enum Input {
 enum Text {
     File(PathBuf),
     Gzip(PathBuf),
+    Zstd(PathBuf),
     Pipe(PathBuf),
     Stdin(Stdin),
     /// Standard input, named a second time.
@@ -117,10 +118,25 @@ fn input(kind: SourceKind, stdin: &mut Option<Stdin>, credentials: &Credentials)
         SourceKind::Stdin => stdin.take().map_or(Text::Nothing, Text::Stdin),
         SourceKind::Text(path) => Text::File(path),
         SourceKind::Gzip(path) => Text::Gzip(path),
+        SourceKind::Zstd(path) => Text::Zstd(path),
         SourceKind::Pipe(path) => Text::Pipe(path),
         SourceKind::EventLog(target) => return Input::EventLog(target),
         SourceKind::SparkUi(address) => return Input::SparkUi(address, credentials.clone()),
     })
+}
+
+/// A file that is unpacked in reading; one that breaks off is said to.
+struct Unpacked<R>(R);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => {
+                io::Error::new(ErrorKind::UnexpectedEof, "it breaks off: cut, or being written")
+            }
+            _ => error,
+        })
+    }
 }
 
 impl Text {
@@ -132,6 +148,10 @@ impl Text {
             Self::Gzip(path) => {
                 follow::reader(|| File::open(path).map(MultiGzDecoder::new), cancel)
             }
+            Self::Zstd(path) => follow::reader(
+                || File::open(path).and_then(zstd::Decoder::new).map(Unpacked),
+                cancel,
+            ),
             Self::Stdin(stdin) => follow::reader(|| Ok(stdin), cancel),
             Self::Nothing => follow::reader(|| Ok(std::io::empty()), cancel),
         }

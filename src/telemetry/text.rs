@@ -1,4 +1,5 @@
-//! A source of text into events: progress JSON, drivers' logs, event logs without compression.
+//! A source of text into events: progress JSON, drivers' logs, event logs without compression,
+//! recordings.
 //!
 //! What the lines are is not asked beforehand: a log may hold all of these.
 
@@ -58,7 +59,7 @@ impl TextReader {
     }
 
     fn read(&mut self, pieces: Vec<Piece>) -> Vec<Event> {
-        let mut found = Vec::new();
+        let (mut events, mut found) = (Vec::new(), Vec::new());
         for Piece { line, kind } in pieces {
             // Nothing but text goes on with a stack trace.
             if !matches!(kind, PieceKind::Text(_)) {
@@ -75,6 +76,10 @@ impl TextReader {
                 PieceKind::Object(object) => match objects::read(object) {
                     Told::Entry(entry) => self.log.structured(line, entry, &mut found),
                     Told::Event(kind) => found.push((line, kind)),
+                    Told::Recorded(event) => {
+                        events.extend(self.place(std::mem::take(&mut found)));
+                        events.push(*event);
+                    }
                     Told::Nothing => {}
                 },
                 PieceKind::Broken(reason) => found.push((line, EventKind::Unreadable(reason))),
@@ -83,7 +88,8 @@ impl TextReader {
                 }
             }
         }
-        self.place(found)
+        events.extend(self.place(found));
+        events
     }
 
     fn place(&self, found: Vec<Found>) -> Vec<Event> {

@@ -20,7 +20,8 @@ pub enum TimeSource {
     Checkpoint,
     /// A driver's log: `Completed state repartitioning …, durationMs=…`.
     DriverLog,
-    /// The progress of the batch after it: `durationMs["controlBatch.REPARTITION"]`.
+    /// What the query reports: of a pause `durationMs["controlBatch.REPARTITION"]` of the batch
+    /// after it.
     Progress,
 }
 
@@ -40,6 +41,9 @@ pub struct Around {
     pub batches: u32,
     /// Their mean time in milliseconds.
     pub batch_ms: Option<f64>,
+    /// Where that time comes from.
+    #[serde(default)]
+    pub batch_ms_source: Option<TimeSource>,
     /// Largest partition divided by the mean, by rows, of the least even store.
     pub max_over_mean: Option<f64>,
     /// Files that a batch wrote into the state, on the mean.
@@ -103,7 +107,7 @@ impl Pause {
             rows: self.rows.or(other.rows),
             bytes: self.bytes.or(other.bytes),
             pause: more_direct(self.pause, other.pause),
-            outage: more_direct(self.outage, other.outage),
+            outage: by_the_log(self.outage, other.outage),
             before: self.before.merged(other.before),
             after: self.after.merged(other.after),
         }
@@ -112,10 +116,19 @@ impl Pause {
 
 impl Around {
     fn merged(self, other: Self) -> Self {
-        let times = if self.batches >= other.batches { self } else { other };
+        let rank = |side: &Self| (side.batch_ms.and(side.batch_ms_source), side.batches);
+        let times = if rank(&self) >= rank(&other) { self } else { other };
+        let (batch_ms, batch_ms_source) = if times.batch_ms.is_some() {
+            (times.batch_ms, times.batch_ms_source)
+        } else if self.batch_ms.is_some() {
+            (self.batch_ms, self.batch_ms_source)
+        } else {
+            (other.batch_ms, other.batch_ms_source)
+        };
         Self {
             batches: times.batches,
-            batch_ms: times.batch_ms.or(self.batch_ms).or(other.batch_ms),
+            batch_ms,
+            batch_ms_source,
             max_over_mean: self.max_over_mean.or(other.max_over_mean),
             files_per_batch: self.files_per_batch.or(other.files_per_batch),
         }
@@ -125,6 +138,14 @@ impl Around {
 fn more_direct(a: Option<Timed>, b: Option<Timed>) -> Option<Timed> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b.source > a.source { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// An outage is one of commits: what a query says of its batches only stands in for that.
+fn by_the_log(a: Option<Timed>, b: Option<Timed>) -> Option<Timed> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.source < a.source { b } else { a }),
         (a, b) => a.or(b),
     }
 }
@@ -177,6 +198,32 @@ mod tests {
             let [one] = merge(all).try_into().unwrap();
             assert_eq!(one.pause, Some(Timed { millis: 3000, source: TimeSource::Progress }));
             assert_eq!(one.at, Some(UnixMillis(1000)));
+        }
+    }
+
+    #[test]
+    fn an_outage_is_that_of_the_log_and_batch_times_those_of_the_query() {
+        let side = |batch_ms, source, batches| Around {
+            batches,
+            batch_ms: Some(batch_ms),
+            batch_ms_source: Some(source),
+            ..Around::default()
+        };
+        let timed = |millis, source| Some(Timed { millis, source });
+        let checkpoint = Pause {
+            outage: timed(7_000, TimeSource::Checkpoint),
+            before: side(80.0, TimeSource::Checkpoint, 10),
+            ..pause(9, Some(1000), 3100, TimeSource::Checkpoint)
+        };
+        let progress = Pause {
+            outage: timed(7_050, TimeSource::Progress),
+            before: side(95.0, TimeSource::Progress, 4),
+            ..pause(9, None, 3000, TimeSource::Progress)
+        };
+        for all in [[checkpoint.clone(), progress.clone()], [progress, checkpoint]] {
+            let [one] = merge(all).try_into().unwrap();
+            assert_eq!(one.outage, timed(7_000, TimeSource::Checkpoint));
+            assert_eq!(one.before, side(95.0, TimeSource::Progress, 4));
         }
     }
 

@@ -2,12 +2,17 @@
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{OutputArgs, TokenArgs};
 
 pub(super) const PAUSES_EXAMPLES: &str = "\
 EXAMPLES:
   statetop pauses /data/ckpt/fraud_join
       Every resize that was seen, and how long the next may take.
+  statetop pauses TARGET --events /spark-logs/eventlog_v2_app-1
+      With what the query itself told: batch times before and after, and on
+      Databricks the pause. May be given several times.
+  statetop pauses TARGET --progress driver.log
+      Spark's own time of each offline repartition is in its driver's log.
   statetop pauses TARGET --format json | jq '.estimate'
   statetop pauses TARGET --format csv > pauses.csv
 
@@ -17,6 +22,9 @@ WHERE THE TIMES COME FROM:
             commit before it to the first one after it
   driver    the driver's log of an offline repartition
   progress  durationMs[\"controlBatch.REPARTITION\"] of the batch after it
+  Of several the most direct counts: progress, driver, entries. An outage is
+  that of the entries where they are still there. Batch times are what the
+  query reports where a source tells, else from offset to commit entry.
 
 The estimate is a line through the pauses that were measured, with a range. One
 pause alone leaves open what part of it grows with the rows, so its range is wide.
@@ -47,6 +55,17 @@ pub(crate) struct PausesArgs {
     /// Neither use nor add to what is remembered of the query
     #[arg(long)]
     pub(crate) forgetful: bool,
+    /// Add what this event log of the query tells; may be given several times
+    #[arg(long, value_name = "SOURCE", help_heading = "What the query told")]
+    pub(crate) events: Vec<String>,
+    /// Add what progress JSON, a driver's log or a recording tells; - is standard input
+    #[arg(long, value_name = "SOURCE", help_heading = "What the query told")]
+    pub(crate) progress: Vec<String>,
+    /// Add what the Spark UI of the running application tells: the counts only
+    #[arg(long, value_name = "URL", help_heading = "What the query told")]
+    pub(crate) ui: Option<String>,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -35,6 +35,7 @@ SOURCES, alone or mixed:
                  server as http://host:18080/history/APP. It tells batches and
                  what arrives at each partition, no watermark and no rates
   pipelines      their event log on Databricks, exported as JSON
+  recordings     of statetop record, compressed or not
   What is compressed with gzip is unpacked. Times without a zone are UTC.
 
 BETWEEN THE BATCHES:
@@ -67,6 +68,9 @@ pub(crate) struct ProgressArgs {
     /// Such as 30m, 2h or 3d; 2026-11-30 or 2026-11-30T16:00:00Z, without a zone in UTC.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
+    /// Only this query, by its name, id or run id
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) token: TokenArgs,
     /// Print in this format
@@ -109,14 +113,14 @@ impl Since {
     }
 }
 
-fn since(text: &str) -> Result<Since, String> {
+pub(crate) fn since(text: &str) -> Result<Since, String> {
     ago(text).map(Since::Ago).or_else(|| number::moment(text).map(Since::At)).ok_or_else(|| {
         "expected a time such as 30m, 2h or 3d, or a moment such as 2026-11-30T16:00:00Z".to_owned()
     })
 }
 
 /// `90s`, `30m`, `2h`, `3d`.
-fn ago(text: &str) -> Option<Duration> {
+pub(crate) fn ago(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let seconds: u64 = match unit {
         "s" => 1,
