@@ -15,6 +15,7 @@ use super::format;
 use super::heat::Metric;
 use super::look::{Charset, Role, Symbols};
 use super::msg::Size;
+use super::paste;
 use super::state::{FindingKey, Screen, State, Subject};
 use super::text::{Row, width, wrap};
 use crate::analysis::consequences::FORMULAS;
@@ -214,6 +215,11 @@ fn finding_rows(finding: &Finding, columns: usize) -> Vec<Row> {
         rows.push(Row::new());
         rows.push(Row::of("File", Role::Strong));
         rows.extend(wrap(file, columns).into_iter().map(|line| Row::of(line, Role::Text)));
+    }
+    // What the engine says of it, explained at hand.
+    for entry in paste::of_text(&finding.detail) {
+        rows.push(Row::new());
+        rows.extend(paste::explanation(entry, columns));
     }
     rows
 }
