@@ -211,15 +211,15 @@ fn finding_rows(finding: &Finding, columns: usize) -> Vec<Row> {
         }
         rows.extend(wrap(text, columns).into_iter().map(|line| Row::of(line, Role::Text)));
     }
-    if let Some(file) = &finding.file {
-        rows.push(Row::new());
-        rows.push(Row::of("File", Role::Strong));
-        rows.extend(wrap(file, columns).into_iter().map(|line| Row::of(line, Role::Text)));
-    }
     // What the engine says of it, explained at hand.
     for entry in paste::of_text(&finding.detail) {
         rows.push(Row::new());
         rows.extend(paste::explanation(entry, columns));
+    }
+    if let Some(file) = &finding.file {
+        rows.push(Row::new());
+        rows.push(Row::of("File", Role::Strong));
+        rows.extend(wrap(file, columns).into_iter().map(|line| Row::of(line, Role::Text)));
     }
     rows
 }
