@@ -210,7 +210,7 @@ fn deserves_a_page(error: &ErrorReport) -> bool {
 }
 
 fn name(error: &ErrorReport) -> &str {
-    error.message.as_deref().or(error.class.as_deref()).unwrap_or("?")
+    error.message.as_deref().or(error.class.as_deref()).unwrap_or("an exception")
 }
 
 fn one(page: &mut Page, error: &ErrorReport, look: Look) {
@@ -268,7 +268,11 @@ fn advice(page: &mut Page, explanation: &Explanation) {
 }
 
 fn unknown(page: &mut Page, error: &ErrorReport) {
-    page.labelled("unknown", "This class is not in the catalogue: no explanation.");
+    let what = match &error.class {
+        Some(_) => "This class is not in the catalogue: no explanation.",
+        None => "Nothing of this exception is in the catalogue.",
+    };
+    page.labelled("unknown", what);
     if !error.nearest.is_empty() {
         page.labelled("nearest", &error.nearest.join("  "));
     }
@@ -298,9 +302,10 @@ fn told(page: &mut Page, error: &ErrorReport) {
 }
 
 fn also(page: &mut Page, error: &ErrorReport) {
-    let means = error.explanation.as_ref().map_or("not known", |known| known.means.as_str());
+    let unknown = error.cause.as_deref().unwrap_or("not known");
+    let means = error.explanation.as_ref().map_or(unknown, |known| known.means.as_str());
     let line = error.first_line.map(|line| format!("line {line}: ")).unwrap_or_default();
-    let sentence = format!("{line}{}: {means}", text::clean(name(error)));
+    let sentence = format!("{line}{}: {}", text::clean(name(error)), text::clean(means));
     page.labelled("", &sentence);
 }
 

@@ -26,6 +26,7 @@ pub mod msg;
 mod overlay;
 pub mod page;
 mod paint;
+pub mod paste;
 pub mod places;
 pub mod reading;
 pub mod runtime;

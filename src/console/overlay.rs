@@ -15,6 +15,7 @@ use super::format;
 use super::heat::Metric;
 use super::look::{Charset, Role, Symbols};
 use super::msg::Size;
+use super::paste;
 use super::state::{FindingKey, Screen, State, Subject};
 use super::text::{Row, width, wrap};
 use crate::analysis::consequences::FORMULAS;
@@ -209,6 +210,11 @@ fn finding_rows(finding: &Finding, columns: usize) -> Vec<Row> {
             rows.push(Row::of(heading, Role::Strong));
         }
         rows.extend(wrap(text, columns).into_iter().map(|line| Row::of(line, Role::Text)));
+    }
+    // What the engine says of it, explained at hand.
+    for entry in paste::of_text(&finding.detail) {
+        rows.push(Row::new());
+        rows.extend(paste::explanation(entry, columns));
     }
     if let Some(file) = &finding.file {
         rows.push(Row::new());

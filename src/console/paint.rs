@@ -22,6 +22,11 @@ impl<'a> Canvas<'a> {
         Self { buffer, look }
     }
 
+    /// A canvas over what is already drawn.
+    pub(super) fn over(buffer: &'a mut Buffer, look: &'a Look) -> Self {
+        Self { buffer, look }
+    }
+
     /// The characters to draw with.
     pub(super) fn symbols(&self) -> &'static Symbols {
         self.look.symbols()

@@ -15,13 +15,14 @@ use super::finder::{Finder, Hit};
 use super::pattern::Searched;
 use crate::telemetry::error_class;
 
-const CAUSED_BY: &str = "Caused by: ";
 const STATE: &str = "SQLSTATE: ";
 const TRACEBACK: &str = "Traceback (most recent call last)";
 /// The longest cause that is told, in characters.
 const LONGEST_CAUSE: usize = 400;
 /// The longest value of a parameter that is kept, in bytes.
 const LONGEST_VALUE: usize = 64 << 10;
+/// Errors of one cause that are kept; a real one has a handful.
+const MOST_LINKS: usize = 100;
 /// Parameters that are paths of state files.
 const FILES: [&str; 4] = ["fileToRead", "fileName", "dfsFile", "path"];
 
@@ -62,6 +63,17 @@ pub struct Failure<'c> {
 }
 
 impl Link<'_> {
+    /// An exception of which nothing is known.
+    pub fn unknown() -> Self {
+        Self {
+            class: None,
+            entry: None,
+            by: By::Words,
+            sqlstate: None,
+            parameters: BTreeMap::new(),
+        }
+    }
+
     /// Whether it only wraps.
     pub fn wraps(&self) -> bool {
         match self.entry {
@@ -136,8 +148,8 @@ fn drop_the_general(links: &mut Vec<Link<'_>>) {
 /// The messages of an exception and of its causes, without stack frames and plan.
 fn causes(text: &str) -> Vec<String> {
     let mut causes = vec![String::new()];
-    for line in text.split('\n').take_while(|line| !error_class::begins_plan(line)) {
-        let cause = line.strip_prefix(CAUSED_BY);
+    for line in error_class::without_plans(text) {
+        let cause = line.strip_prefix(error_class::CAUSED_BY);
         if cause.is_some() {
             causes.push(String::new());
         }
@@ -165,12 +177,14 @@ pub fn is_frame(line: &str) -> bool {
     };
     line.starts_with('\t')
         || (indented && text.starts_with("at ") && text.contains('('))
+        || (indented && text.starts_with("Suppressed: "))
         || (indented && counted().unwrap_or_default())
         || line == "Driver stacktrace:"
 }
 
 fn of_cause<'c>(finder: &Finder<'c>, cause: &str) -> Vec<Link<'c>> {
-    let hits = finder.find(cause);
+    let mut hits = finder.find(cause);
+    hits.truncate(MOST_LINKS);
     let mut links = Vec::new();
     let mut covered_by: Option<bool> = None;
     for (place, hit) in hits.iter().enumerate() {
@@ -271,12 +285,13 @@ pub fn cause(text: &str) -> Option<String> {
 
 /// The line of a cause that says what happened.
 fn innermost(cause: &str) -> Option<String> {
-    let line = if cause.contains(TRACEBACK) {
+    let first = cause.lines().find(|line| !line.trim().is_empty())?;
+    let line = if first.contains(TRACEBACK) {
         // Python prints the exception last.
         let says = |line: &&str| !line.starts_with(char::is_whitespace) && line.contains(':');
         cause.lines().rev().find(says)?
     } else {
-        cause.lines().find(|line| !line.trim().is_empty())?
+        first
     };
     Some(line.trim().chars().take(LONGEST_CAUSE).collect())
 }

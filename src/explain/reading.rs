@@ -35,7 +35,8 @@ const DEPTH: u8 = 6;
 /// An error, wherever it was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'c> {
-    /// The class; of a message without one, that of newer releases for the same thing.
+    /// The class; of a message without one, that of newer releases for the same thing. `None`
+    /// without an entry for an exception of which nothing is known.
     pub class: Option<String>,
     /// What is known of it.
     pub entry: Option<&'c Entry>,
@@ -155,11 +156,12 @@ impl<'c> Reading<'c> {
     fn object(&mut self, line: u64, object: Map<String, Value>) {
         if let Some(entry) = structured::Entry::of(&object) {
             self.settle();
+            let framed = entry.exception.is_some();
             let text = match entry.exception {
                 Some(exception) => format!("{}\n{exception}", entry.message),
                 None => entry.message,
             };
-            self.group = Group { line, at: entry.timestamp, text, framed: false };
+            self.group = Group { line, at: entry.timestamp, text, framed };
             self.settle();
             return;
         }
@@ -179,9 +181,13 @@ impl<'c> Reading<'c> {
 
     /// No more lines belong to the failure at hand.
     fn settle(&mut self) {
-        let Group { line, at, text, .. } = std::mem::take(&mut self.group);
+        let Group { line, at, text, framed } = std::mem::take(&mut self.group);
         if self.finder.may_hold(&text) {
             self.failure(line, at, &text, None, BTreeMap::new());
+        } else if framed && text.lines().any(is_exception) {
+            // Nothing of it is known; what was thrown is told all the same.
+            let cause = chain::cause(&text);
+            self.keep(line, at, Link::unknown(), true, cause);
         }
     }
 
@@ -251,6 +257,7 @@ impl<'c> Reading<'c> {
         let same = self.told.errors.iter_mut().find(|known| {
             known.class == class
                 && (class.is_some() || id(known.entry) == id(entry))
+                && (class.is_some() || entry.is_some() || known.cause == cause)
                 && (known.parameters == parameters || (wraps && known.wraps))
         });
         if let Some(known) = same {
@@ -429,6 +436,18 @@ mod tests {
         let told = told(text);
         assert!(told.errors.iter().all(|error| error.deepest), "{told:?}");
         assert_eq!(told.errors.len(), 2);
+    }
+
+    #[test]
+    fn an_exception_of_which_nothing_is_known_is_told() {
+        let trace = "org.x.SomeException: no\n\tat a.B(C.scala:1)\nCaused by: org.y.OtherError: disk\n\tat a.B(C.scala:1)\n";
+        let twice = told(&format!(
+            "26/11/30 16:06:52 ERROR X: it\n{trace}26/11/30 16:06:53 WARN X: it\n{trace}"
+        ));
+        let [only] = twice.errors.as_slice() else { panic!("{twice:?}") };
+        assert_eq!((only.class.as_deref(), only.count, only.deepest), (None, 2, true));
+        assert_eq!(only.cause.as_deref(), Some("org.y.OtherError: disk"));
+        assert!(told("26/11/30 16:06:52 ERROR X: it failed\n").errors.is_empty());
     }
 
     #[test]

@@ -13,9 +13,12 @@ const WRAPPERS: [&str; 6] = [
     "TASK_WRITE_FAILED",
     "INTERNAL_ERROR",
 ];
+/// Begins a cause in a printed stack trace.
+pub const CAUSED_BY: &str = "Caused by: ";
 /// The subclass of wrappers with subclasses.
 const UNCATEGORIZED: &str = ".UNCATEGORIZED";
-/// Begins the plan that Spark appends to a failed query's message: no causes follow.
+/// Begins the plan that Spark appends to a failed query's message; a printed stack trace has the
+/// causes after it.
 const PLAN: &str = "=== Streaming Query ===";
 
 /// What stands before a class that is not in brackets: `errorClass=A_B`, `"errorClass": "A_B"`.
@@ -34,7 +37,7 @@ pub struct Mention<'a> {
 /// The deepest class that says what went wrong; the deepest wrapper where there is no other.
 pub fn in_text(exception: &str) -> Option<&str> {
     let (mut useful, mut wrapper) = (None, None);
-    for line in exception.lines().take_while(|line| !begins_plan(line)) {
+    for line in without_plans(exception) {
         for (_, class) in in_line(line) {
             let found = if wraps(class) { &mut wrapper } else { &mut useful };
             *found = Some(class);
@@ -58,9 +61,13 @@ pub fn mentions(text: &str) -> Vec<Mention<'_>> {
     found
 }
 
-/// Whether a line begins the plan that Spark appends to a failed query's message.
-pub fn begins_plan(line: &str) -> bool {
-    line.starts_with(PLAN)
+/// The lines of an exception's text, without the plan that Spark appends to a message.
+pub fn without_plans(exception: &str) -> impl Iterator<Item = &str> {
+    let mut within = false;
+    exception.lines().filter(move |line| {
+        within = line.starts_with(PLAN) || (within && !line.starts_with(CAUSED_BY));
+        !within
+    })
 }
 
 /// Whether a class wraps: what went wrong stands in a class below, where there is one.
@@ -78,9 +85,12 @@ fn in_line(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let line = if line.starts_with('\t') { "" } else { line };
     line.match_indices('[').filter_map(move |(at, _)| {
         let (before, rest) = line.split_at_checked(at)?;
-        let (class, _) = rest.strip_prefix('[')?.split_once(']')?;
-        let starts_a_message = before.trim_start().is_empty() || before.ends_with(": ");
-        (starts_a_message && is_class(class)).then_some((at, class))
+        let starts_a_message = before.ends_with(": ") || before.trim_start().is_empty();
+        let rest = rest.strip_prefix('[').filter(|_| starts_a_message)?;
+        // No further than the class: a line may hold any number of brackets.
+        let class = rest.get(..rest.find(|c: char| !is_plain(c))?)?;
+        let closed = rest.get(class.len()..).is_some_and(|rest| rest.starts_with(']'));
+        (closed && is_class(class)).then_some((at, class))
     })
 }
 
@@ -137,6 +147,10 @@ mod tests {
             ),
             ("x: [INTERNAL_ERROR] Execution of the stream failed.", Some("INTERNAL_ERROR")),
             ("x: [A_B] outer\nCaused by: x: [C_D] inner\n\t... 3 more", Some("C_D")),
+            (
+                "x: [A_B] a\n=== Streaming Query ===\nPlan: [E_F] y\nCaused by: x: [C_D] b",
+                Some("C_D"),
+            ),
             ("x: [A_B] outer\n\tSuppressed: x: [C_D] inner\n\tCaused by: x: [E_F] y", Some("A_B")),
         ] {
             assert_eq!(in_text(text), expected, "{text}");

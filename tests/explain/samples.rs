@@ -235,3 +235,46 @@ fn structured_logs_are_read() {
     assert!(!errors.is_empty());
     assert!(errors.iter().all(|error| error["first_line"].as_u64().is_some()));
 }
+
+#[test]
+fn what_spark_4_3_said_to_broken_checkpoints() {
+    let (report, code) =
+        explained(&["explain", &sample("driverlog-oss-4.3.0-refusals-and-starts.log")]);
+    assert_eq!(code, 0);
+    let mut told = deepest(report["errors"].as_array().unwrap());
+    told.reverse();
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH",
+            "STATE_REPARTITION_INVALID_PARAMETER.IS_NOT_GREATER_THAN_ZERO",
+            "STATE_REPARTITION_INVALID_PARAMETER.IS_EMPTY",
+            "STATE_REWRITER_INVALID_CHECKPOINT.STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH",
+            "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR",
+            "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA",
+            "STDS_FAILED_TO_READ_STATE_SCHEMA",
+            "STDS_COMMITTED_BATCH_UNAVAILABLE",
+            "STDS_INVALID_OPTION_VALUE.IS_NEGATIVE",
+            "STREAMING_UNFINISHED_REPARTITION_DETECTED",
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+            "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+            "source-count-changed",
+            "file-source-moved",
+            "log-file-incomplete",
+            "log-entry-cut",
+        ]
+    );
+    let of = |name: &str| &told.iter().find(|(id, _)| id.ends_with(name)).unwrap().1;
+    assert_eq!(of("UNSUPPORTED_STATEFUL_OPERATOR")["operatorName"], "globalLimit");
+    assert_eq!(of("ALREADY_MATCH")["numPartitions"], "5");
+    let unfinished = of("UNFINISHED_REPARTITION_DETECTED");
+    assert_eq!((&*unfinished["batchId"], &*unfinished["lastCommittedBatchId"]), ("5", "4"));
+    assert_eq!(
+        of("KEY_SCHEMA_NOT_COMPATIBLE")["newKeySchema"],
+        "StructType(StructField(k,StringType,true))"
+    );
+}

@@ -17,6 +17,7 @@ import os
 import re
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 # Conditions whose names begin so are explained. Whole words only, so STREAM is not STREAMING.
@@ -52,9 +53,11 @@ def environments():
 
 def jar(version):
     """The jar with the list, in the environment that `generate.sh` made for a version."""
-    found = sorted(environments().glob(f"{version}/lib/python*/site-packages/pyspark/jars/spark-common-utils_*.jar"))
+    jars = f"{version}/lib/python*/site-packages/pyspark/jars"
+    found = sorted(environments().glob(f"{jars}/spark-common-utils_*.jar"))
     if not found:
-        sys.exit(f"conditions.py: no PySpark {version} in {environments()}; run tests/spark/generate.sh --versions {version} --list")
+        make = f"tests/spark/generate.sh --versions {version} --list"
+        sys.exit(f"conditions.py: no PySpark {version} in {environments()}; run {make}")
     return found[-1]
 
 
@@ -97,15 +100,19 @@ def text(version):
 
 def made_up(number, parameter):
     """A value that a parameter could have: numbers for what is counted, words for the rest."""
-    counted = re.search(r"(Id|Id[s]?|Version|Partition[s]?|Size|num\w*|index|Commits|Ms)$", parameter, re.IGNORECASE)
+    counted = re.search(r"(Ids?|Version|Partition[s]?|Size|num\w*|index|Commits|Ms)$", parameter, re.IGNORECASE)
     return str(700 + number) if counted else f"value-{number}"
+
+
+def value_of(values, match):
+    return values[match.group(1)]
 
 
 def messages(version):
     told = []
     for name, (state, message) in listed(version).items():
         values = {parameter: made_up(number, parameter) for number, parameter in enumerate(parameters(message))}
-        filled = PARAMETER.sub(lambda match: values[match.group(1)], message)
+        filled = PARAMETER.sub(partial(value_of, values), message)
         suffix = f" SQLSTATE: {state}" if state else ""
         told.append({"class": name, "sqlstate": state, "parameters": values, "text": f"[{name}] {filled}{suffix}"})
     return told
@@ -124,7 +131,7 @@ def main():
         if asked.compare:
             file = asked.compare / f"conditions-{version}.json"
             if json.loads(file.read_text()) != facts(version):
-                sys.exit(f"conditions.py: {file} differs from the installed PySpark {version}; write it again with --out")
+                sys.exit(f"conditions.py: {file} differs from PySpark {version}; write it again with --out")
             print(f"{len(facts(version)['conditions'])} conditions of PySpark {version} are as {file} says")
         if asked.messages:
             asked.messages.write_text(json.dumps(messages(version), indent=1))

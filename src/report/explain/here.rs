@@ -163,6 +163,14 @@ impl Here<'_> {
     }
 
     fn repartition(&self, error: &ErrorReport, told: &mut Vec<String>) {
+        let named = ["lastBatchId", "batchId"].iter().find_map(|name| number(error, name));
+        let named = named.and_then(|batch| self.batch(BatchId(batch)));
+        if let Some(named) =
+            named.filter(|named| Some(named.batch) < self.inspect.last_planned_batch)
+        {
+            let state = if named.committed { "is committed" } else { "has no commit" };
+            told.push(format!("Batch {}, which the message names, {state}.", named.batch));
+        }
         let last = self.inspect.last_planned_batch.and_then(|batch| self.batch(batch));
         let wanted = ["numPartitions", "requestedNumPartition"];
         let wanted = wanted.iter().find_map(|name| error.parameters.get(*name));
