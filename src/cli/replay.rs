@@ -8,7 +8,7 @@ use super::progress::args::ProgressFormat;
 use super::progress::{Printer, Style};
 use super::record::args::ReplayArgs;
 use super::surroundings::{Stream, Surroundings};
-use crate::console::{ConsoleOptions, Screen, Watched};
+use crate::console::{ConsoleOptions, Keep, Screen, Watched};
 use crate::task::Cancel;
 use crate::telemetry::attach::{Attach, Deaf};
 use crate::telemetry::follow::Until;
@@ -37,9 +37,14 @@ pub(crate) fn run(args: &ReplayArgs, around: &mut Surroundings<'_>) -> Result<Ex
     let replay = Replay::new(source, args.speed.unwrap_or(SPEED));
     let queries: Vec<std::sync::Arc<dyn Attach>> = vec![std::sync::Arc::new(replay)];
     let output = super::args::OutputArgs { format: None, color: args.color };
-    let options =
-        ConsoleOptions { screen: Screen::Batches, ..console::options(&args.screen, output) };
-    console::watch(Watched { checkpoint, queries }, options)
+    let options = ConsoleOptions {
+        screen: Screen::Batches,
+        // What is replayed is not what is: it is not remembered.
+        memory: Keep::Nowhere,
+        ..console::options(&args.screen, output, around)
+    };
+    let rules = around.config.rules(target);
+    console::watch(Watched { checkpoint, queries, rules }, options)
 }
 
 /// Prints lines, each as soon as it is told.

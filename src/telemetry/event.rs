@@ -371,13 +371,12 @@ pub struct TaskLoad {
 }
 
 /// What an application, or one query of it, runs on.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-/// What an application runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Environment {
     /// The query whose session has these confs; `None` for those of the whole application. An
     /// event log tells the confs of a session where they are not Spark's defaults; of what the
     /// checkpoint pins they have the checkpoint's value.
+    #[serde(default)]
     pub query: Option<QueryRef>,
     /// Spark's version.
     pub spark_version: Option<String>,

@@ -47,6 +47,7 @@ pub(crate) fn pause(at: u64, number: u64) -> Pause {
     let side = |batch_ms, max_over_mean, files_per_batch| Around {
         batches: 10,
         batch_ms: Some(batch_ms),
+        batch_ms_source: Some(source),
         max_over_mean: Some(max_over_mean),
         files_per_batch: Some(files_per_batch),
     };

@@ -62,7 +62,7 @@ fn head(subject: &Subject<'_>) -> String {
         }
         out.push('\n');
         for next in &report.legal_next {
-            let _ = write!(out, ">\n> - {}\n", plain(&next.summary));
+            let _ = writeln!(out, ">\n> - {}", plain(&next.summary));
         }
     }
     out
@@ -85,15 +85,15 @@ fn decision(subject: &Subject<'_>) -> String {
             VerdictKind::Balanced => "balanced",
             VerdictKind::WrongKnob => "wrong knob",
         };
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "- Operator {} {}: **{word}**. {}\n",
+            "- Operator {} {}: **{word}**. {}",
             plan.operator,
             code(&plan.operator_name),
             plain(&verdict.text)
         );
         for instead in &verdict.evidence.instead {
-            let _ = write!(out, "  - instead: {}\n", plain(instead));
+            let _ = writeln!(out, "  - instead: {}", plain(instead));
         }
     }
     out.push_str(
@@ -136,9 +136,9 @@ fn knobs() -> String {
 fn numbers(subject: &Subject<'_>) -> String {
     let mut out = String::from("## 2. The numbers\n\n");
     for plan in subject.plans {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "Operator {} {}, {}, every one rehashed:\n\n{}\n",
+            "Operator {} {}, {}, every one rehashed:\n\n{}",
             plan.operator,
             code(&plan.operator_name),
             plural(plan.keys, "grouping key", "grouping keys"),
@@ -359,9 +359,9 @@ fn back(subject: &Subject<'_>) -> String {
             ));
             any = true;
         } else {
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "{} source {}: {}\n",
+                "{} source {}: {}",
                 plain(&source.kind),
                 code(&source.id),
                 plain(&source.new_checkpoint)
