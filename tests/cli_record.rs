@@ -47,6 +47,9 @@ fn a_replay_tells_what_the_source_told() {
         let told = lines(&["replay", &file]);
         assert_eq!(told, lines(&["progress", GAP, LOG]), "{name}");
         assert!(told.iter().any(|line| line["kind"] == "gap"), "{name}");
+        // Where there are several sources, lines for people say which.
+        let (table, _) = run(&["replay", &file], 0);
+        assert_eq!(table, run(&["progress", GAP, LOG], 0).0, "{name}");
         // A recording is a source like any other.
         assert_eq!(told, lines(&["progress", &file]), "{name}");
     }

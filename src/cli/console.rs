@@ -15,7 +15,7 @@ use crate::console::{
 use crate::memory::MemoryError;
 use crate::reader::ReadError;
 use crate::task::Cancel;
-use crate::telemetry::attach::{Attach, Expected};
+use crate::telemetry::attach::{Attach, Expected, only};
 
 /// Runs the command.
 pub(crate) fn run(args: &ConsoleArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -66,7 +66,11 @@ fn queries(target: &str, args: &AttachArgs, around: &Surroundings<'_>) -> Vec<Ar
     let progress = args.progress.iter().map(|name| open(name, Expected::Text));
     let token = || Expected::SparkUi(args.token.credentials());
     let ui = args.ui.iter().map(|name| open(name, token()));
-    known.chain(events).chain(progress).chain(ui).collect()
+    let all = known.chain(events).chain(progress).chain(ui);
+    match &args.query {
+        Some(query) => all.map(|source| only(source, query.clone())).collect(),
+        None => all.collect(),
+    }
 }
 
 /// Where a query of the configuration tells of itself.

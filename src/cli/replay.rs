@@ -1,6 +1,7 @@
 //! `statetop replay`: a recording again, in the console over a checkpoint, or as lines.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::console;
 use super::exit::{CliError, Exit, INTERRUPTED};
@@ -12,11 +13,13 @@ use crate::console::{ConsoleOptions, Keep, Screen, Watched};
 use crate::task::Cancel;
 use crate::telemetry::attach::{Attach, Deaf};
 use crate::telemetry::follow::Until;
-use crate::telemetry::recording::Replay;
-use crate::telemetry::source::Source;
+use crate::telemetry::recording::{self, Replay};
+use crate::telemetry::source::{Source, SourceKind};
 
 /// How many times as fast as it happened where nothing else is said.
 const SPEED: f64 = 10.0;
+/// Bytes of a first line that are looked at: it has the names of sources.
+const LONGEST: u64 = 64 << 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReplayArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
@@ -47,6 +50,27 @@ pub(crate) fn run(args: &ReplayArgs, around: &mut Surroundings<'_>) -> Result<Ex
     console::watch(Watched { checkpoint, queries, rules }, options)
 }
 
+/// Lines name their source where the recording is of several.
+fn style(file: &str) -> Style {
+    let several = first_line(file).is_ok_and(|line| recording::sources(&line).len() > 1);
+    if several { Style::WithSource } else { Style::Plain }
+}
+
+/// The beginning of a file, compressed or not, up to its first line break.
+fn first_line(file: &str) -> io::Result<String> {
+    let plain = BufReader::new(File::open(file)?);
+    let mut line = Vec::new();
+    match Source::of(file, Until::End).map(|source| source.kind) {
+        Ok(SourceKind::Text(_)) => plain.take(LONGEST).read_until(b'\n', &mut line)?,
+        Ok(SourceKind::Zstd(_)) => {
+            let unpacked = zstd::Decoder::with_buffer(plain)?;
+            BufReader::new(unpacked).take(LONGEST).read_until(b'\n', &mut line)?
+        }
+        _ => 0,
+    };
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
 /// Prints lines, each as soon as it is told.
 fn print(
     replay: &Replay,
@@ -57,7 +81,7 @@ fn print(
     (around.on_interrupt)(&cancel);
     let look = around.look(args.color);
     let format = args.format.unwrap_or(ProgressFormat::Table);
-    let mut printer = Printer::new(look, format, Style::Plain, None);
+    let mut printer = Printer::new(look, format, style(&args.file), None);
     let mut written: io::Result<()> = Ok(());
     // A replay fails by events; only writing can fail here.
     let _ = replay.follow(&cancel, &mut |events| {

@@ -9,6 +9,7 @@
 //! waits where nobody takes it. One that fails is tried again, with growing pauses, and told
 //! from its start: telling something twice changes nothing (see [`super::timeline`]).
 
+mod only;
 mod open;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +20,7 @@ use super::Event;
 use crate::task::Cancel;
 use crate::units::UnixMillis;
 
+pub use only::only;
 pub use open::{Expected, open};
 
 /// The first pause before a source is tried again.

@@ -96,6 +96,16 @@ pub(super) fn read(object: Map<String, Value>) -> Result<Recorded, Map<String, V
     })
 }
 
+/// The names of the sources that a recording is of, by its first line; none where it is no
+/// recording.
+pub fn sources(first_line: &str) -> Vec<String> {
+    let header: Option<Value> = serde_json::from_str(first_line).ok();
+    let header = header.filter(|header| header.get(HEADER).is_some());
+    let names = header.as_ref().and_then(|header| header.get("sources")?.as_array());
+    let names = names.into_iter().flatten().filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
 /// Whether a text begins as a recording does.
 pub(super) fn begins(head: &[u8]) -> bool {
     head.strip_prefix(b"{\"").is_some_and(|rest| rest.starts_with(HEADER.as_bytes()))

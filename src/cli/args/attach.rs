@@ -28,6 +28,11 @@ pub(crate) struct AttachArgs {
     /// a browser, and applications of a history server (http://host:18080/history/APP) work too.
     #[arg(long, value_name = "URL", value_parser = ui_address)]
     pub(crate) ui: Option<String>,
+    /// Of several queries in these sources show only this one
+    ///
+    /// By its name, id or run id. Needed where the checkpoint's own id cannot be read.
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) token: TokenArgs,
 }

@@ -196,6 +196,9 @@ mod tests {
         ];
         let bytes = written(events.clone());
         assert!(super::super::begins(&bytes));
+        let first = String::from_utf8(bytes.clone()).unwrap();
+        let sources = super::super::sources(first.lines().next().unwrap());
+        assert_eq!(sources, ["driver.log"]);
         assert_eq!(read(&bytes), events);
     }
 
