@@ -20,11 +20,13 @@ use crate::diagnosis::lints::{Evidence, Told, lints};
 use crate::figures::plural;
 use crate::report::{FindingsReport, QueryWord};
 use crate::task::Cancel;
+use crate::telemetry::event::Event;
 use crate::telemetry::follow::Until;
 use crate::telemetry::source::Source;
 use crate::telemetry::stream::{self, Means, Span};
 use crate::telemetry::timeline::{Choice, Timeline};
 use crate::telemetry::ui::Credentials;
+use crate::telemetry::wanted::Wanted;
 
 /// How soon Ctrl-C is noticed while no event comes.
 const ALERT: Duration = Duration::from_millis(100);
@@ -35,7 +37,9 @@ pub(crate) fn run(args: &FindingsArgs, around: &mut Surroundings<'_>) -> Result<
     let source = around.open_target(&args.target)?;
     let depth = ReadArgs { batch: None, operator: None, store: None, exact: args.exact };
     let seen = read(&source, &depth, around)?;
-    let Some(timeline) = told(sources, around) else { return Ok(INTERRUPTED) };
+    let Some(timeline) = told(sources, args.attach.query.as_deref(), around) else {
+        return Ok(INTERRUPTED);
+    };
     let choice = timeline.choose(seen.inspect.query_id.as_deref());
     let word = match choice {
         _ if timeline.sources().is_empty() => QueryWord::NotAsked,
@@ -79,7 +83,7 @@ struct Named {
 /// queries. One that is not there is an error: a silent log is no sign of health.
 fn sources(args: &FindingsArgs, around: &Surroundings<'_>) -> Result<Vec<Named>, CliError> {
     let configured = around.config.query(&args.target);
-    let AttachArgs { events, progress, ui, token } = &args.attach;
+    let AttachArgs { events, progress, ui, token, query: _ } = &args.attach;
     let of_files = events.iter().chain(progress).map(|name| (name, Credentials::None));
     let of_ui = ui.iter().map(|name| (name, token.credentials()));
     let known = configured.into_iter().flat_map(|query| {
@@ -97,7 +101,11 @@ fn sources(args: &FindingsArgs, around: &Surroundings<'_>) -> Result<Vec<Named>,
 
 /// What the sources tell up to their present end; `None` when it was given up. One that tells of
 /// no query is complained about.
-fn told(sources: Vec<Named>, around: &mut Surroundings<'_>) -> Option<Timeline> {
+fn told(
+    sources: Vec<Named>,
+    query: Option<&str>,
+    around: &mut Surroundings<'_>,
+) -> Option<Timeline> {
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let mut timeline = Timeline::new(sources.iter().map(|named| named.source.name.clone()));
@@ -105,10 +113,17 @@ fn told(sources: Vec<Named>, around: &mut Surroundings<'_>) -> Option<Timeline> 
     for (place, Named { source, credentials }) in sources.into_iter().enumerate() {
         let name = source.name.clone();
         let stdin = if &*name == "-" { (around.input)() } else { Box::new(empty()) };
+        let mut wanted = query.map(|query| Wanted::new(query.to_owned()));
+        let mut is_wanted =
+            |event: &Event| wanted.as_mut().is_none_or(|wanted| wanted.is_about(&event.kind));
         let events = stream::events(vec![source], span, Means { stdin, credentials }, &cancel);
         loop {
             match events.recv_timeout(ALERT) {
-                Ok(event) => timeline.fold(place, event),
+                Ok(event) => {
+                    if is_wanted(&event) {
+                        timeline.fold(place, event);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => return None,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
