@@ -10,7 +10,7 @@ use super::msg::Ticket;
 use super::page::RowsPage;
 use super::state::{Basis, RowsScope};
 use crate::reader::{HistoryRequest, KeyHistory, KeysRequest, PlanRequest};
-use crate::report::{KeysReport, PausesReport};
+use crate::report::{KeysReport, PausesReport, PreflightReport};
 use crate::task::Progress;
 use crate::units::{BatchId, UnixMillis};
 
@@ -31,6 +31,17 @@ pub enum Question {
     /// The repartitions that the checkpoint shows. With others in its logs than these it is
     /// another question.
     Pauses(Vec<BatchId>),
+    /// What a resize would come to.
+    Preflight(PreflightQuestion),
+}
+
+/// A resize.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightQuestion {
+    /// The count.
+    pub to: u32,
+    /// Nodes of the cluster, when the operator has said so.
+    pub nodes: Option<u32>,
 }
 
 /// Which rows.
@@ -57,6 +68,8 @@ pub enum Reply {
     Plan(Basis),
     /// Repartitions.
     Pauses(Arc<PausesReport>),
+    /// What a resize would come to.
+    Preflight(Arc<PreflightReport>),
     /// The question itself is wrong; the text says how.
     Refused(String),
     /// It could not be read; the text says why.

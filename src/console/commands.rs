@@ -138,6 +138,7 @@ impl Context {
             Self::On(Screen::WhatIf) => "What-if",
             Self::On(Screen::Batches) => "Batches",
             Self::On(Screen::Pauses) => "Pauses",
+            Self::On(Screen::Diagnosis) => "Diagnosis",
             Self::Chooser => "In the chooser of metrics",
             Self::Overlay => "In a window",
         }
@@ -199,7 +200,7 @@ pub fn hint(action: Action, state: &State) -> &'static str {
             (None, Screen::Overview) => "open",
             (None, Screen::Keys) => "rows",
             (None, Screen::Rows) => "in full",
-            (None, Screen::WhatIf) => "type a count",
+            (None, Screen::WhatIf | Screen::Diagnosis) => "type a count",
             (None, Screen::Batches) => "all fields",
             (None, Screen::Pauses) => "",
         },
@@ -287,7 +288,7 @@ pub fn help_is_open(state: &State) -> bool {
 }
 
 /// The contexts in the order of the help.
-pub const CONTEXTS: [Context; 11] = [
+pub const CONTEXTS: [Context; 12] = [
     Context::Anywhere,
     Context::Screens,
     Context::On(Screen::Overview),
@@ -297,6 +298,7 @@ pub const CONTEXTS: [Context; 11] = [
     Context::On(Screen::WhatIf),
     Context::On(Screen::Batches),
     Context::On(Screen::Pauses),
+    Context::On(Screen::Diagnosis),
     Context::Overlay,
     Context::Chooser,
 ];

@@ -4,6 +4,7 @@ use super::asking::Reply;
 use crate::analysis::pauses::Pause;
 use crate::memory::Sample;
 use crate::reader::{Mark, Observation};
+use crate::report::PreflightCheck;
 use crate::task::Progress;
 use crate::telemetry::attach::News;
 use crate::units::UnixMillis;
@@ -27,6 +28,8 @@ pub enum Msg {
     Read(Ticket, Box<Outcome>),
     /// A question has come this far.
     Asking(Ticket, Progress),
+    /// A preflight has made a check.
+    Checked(Ticket, Box<PreflightCheck>),
     /// A question is answered.
     Answer(Ticket, Box<Reply>),
     /// The source of a running query at this place of the list tells something.

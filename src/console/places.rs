@@ -65,6 +65,14 @@ pub fn rows(size: Size) -> Option<List> {
     Some(List::of(chrome, 1, detail))
 }
 
+/// The diagnosis screen: the count above the checklist, evidence and remedy of the selected check
+/// below it.
+pub fn diagnosis(size: Size) -> Option<List> {
+    let chrome = chrome(size)?;
+    let detail = (chrome.body.height / 3).max(4);
+    Some(List::of(chrome, 1, detail))
+}
+
 /// The parts of the what-if screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WhatIf {

@@ -1,6 +1,7 @@
 //! The model: everything that a frame is drawn from. Changed only by `update`.
 
 mod attached;
+mod diagnosis;
 mod findings;
 mod freshness;
 mod hot_keys;
@@ -29,6 +30,7 @@ use crate::units::{BatchId, OperatorId, UnixMillis};
 use partitions::order;
 
 pub use attached::{Chosen, SPAN, TaskSpan};
+pub use diagnosis::DiagnosisState;
 pub use findings::Findings;
 pub use freshness::Freshness;
 pub use hot_keys::{HotKeysState, KeysScope};
@@ -82,6 +84,8 @@ pub enum Screen {
     Batches,
     /// How long did past resizes take, and how long may the next?
     Pauses,
+    /// What would a resize come to?
+    Diagnosis,
     /// What is in it?
     Rows,
 }
@@ -89,13 +93,14 @@ pub enum Screen {
 impl Screen {
     /// All screens. The number of one is its place here, counted from 1; rows have none: they are
     /// always the rows of something.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Overview,
         Self::Partitions,
         Self::Keys,
         Self::WhatIf,
         Self::Batches,
         Self::Pauses,
+        Self::Diagnosis,
         Self::Rows,
     ];
 
@@ -108,6 +113,7 @@ impl Screen {
             Self::WhatIf => "what-if",
             Self::Batches => "batches",
             Self::Pauses => "pauses",
+            Self::Diagnosis => "diagnosis",
             Self::Rows => "rows",
         }
     }
@@ -193,6 +199,8 @@ pub struct State {
     pub what_if: WhatIfState,
     /// The pauses screen.
     pub pauses: PausesState,
+    /// The diagnosis screen.
+    pub diagnosis: DiagnosisState,
     /// What is remembered of the query.
     pub remembered: Remembered,
     /// A word to the operator, until the next key.
@@ -232,6 +240,7 @@ impl State {
             rows: RowsState::default(),
             what_if: WhatIfState::default(),
             pauses: PausesState::default(),
+            diagnosis: DiagnosisState::default(),
             remembered: Remembered { keeping, ..Remembered::default() },
             notice: None,
             mouse: false,
@@ -302,7 +311,7 @@ impl State {
             Screen::Partitions => &self.partitions.filter,
             Screen::Keys => &self.hot_keys.filter,
             Screen::Rows => &self.rows.filter,
-            Screen::WhatIf | Screen::Batches | Screen::Pauses => "",
+            Screen::WhatIf | Screen::Batches | Screen::Pauses | Screen::Diagnosis => "",
         }
     }
 
@@ -313,7 +322,7 @@ impl State {
             Screen::Partitions => Some(&mut self.partitions.filter),
             Screen::Keys => Some(&mut self.hot_keys.filter),
             Screen::Rows => Some(&mut self.rows.filter),
-            Screen::WhatIf | Screen::Batches | Screen::Pauses => None,
+            Screen::WhatIf | Screen::Batches | Screen::Pauses | Screen::Diagnosis => None,
         }
     }
 
@@ -338,7 +347,11 @@ impl State {
             Screen::Keys => self.hot_keys.scope.as_ref().map(|scope| scope.operator),
             Screen::Rows => self.rows.scope.as_ref().map(|scope| scope.operator),
             Screen::WhatIf => self.what_if.operator,
-            Screen::Overview | Screen::Partitions | Screen::Batches | Screen::Pauses => None,
+            Screen::Overview
+            | Screen::Partitions
+            | Screen::Batches
+            | Screen::Pauses
+            | Screen::Diagnosis => None,
         };
         scope.or_else(|| self.store().map(|store| store.key.operator))
     }

@@ -61,6 +61,10 @@ fn apply(state: &mut State, msg: Msg) -> Vec<Effect> {
             asks::progressed(state, ticket, progress);
             Vec::new()
         }
+        Msg::Checked(ticket, check) => {
+            asks::checked(state, ticket, *check);
+            Vec::new()
+        }
         Msg::Answer(ticket, reply) => asks::answered(state, ticket, *reply),
         Msg::Told(source, news) => {
             past::told(state, source, news);

@@ -224,7 +224,7 @@ fn a_batch_that_is_not_retained_is_told_of_but_not_read() {
     console.keys("2");
     assert_eq!(asked(&console), None);
     let screen = console.screen();
-    assert!(screen.contains("state of batch 1722 not retained, 1841 is shown"), "{screen}");
+    assert!(screen.contains("state of batch 1722 not retained, 1841 shown"), "{screen}");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 )]
 
 mod batches;
+mod diagnosis;
 mod event_loop;
 mod keys;
 mod pauses;

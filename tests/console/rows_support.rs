@@ -205,6 +205,10 @@ impl Console {
                 Question::History(_) => Reply::History(Arc::new(history())),
                 Question::Plan(_) => basis(),
                 Question::Pauses(_) => Reply::Pauses(Arc::new(crate::pauses::report(3))),
+                Question::Preflight(asked) => {
+                    let ready = statetop::report::PreflightOutcome::Ready;
+                    Reply::Preflight(Arc::new(crate::diagnosis::report(ready, asked.to.into())))
+                }
             });
         }
         self

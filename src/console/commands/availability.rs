@@ -26,6 +26,24 @@ pub fn availability(action: Action, state: &State) -> Availability {
         _ if state.screen == Screen::Batches && state.overlay.is_none() => {
             on_batches(action, state)
         }
+        Action::Filter if state.screen == Screen::Diagnosis && state.overlay.is_none() => {
+            Not("there is nothing to filter here")
+        }
+        Action::Exact if state.screen == Screen::Diagnosis && state.overlay.is_none() => {
+            Not("every key is read already")
+        }
+        Action::Left
+        | Action::Right
+        | Action::Halve
+        | Action::Double
+        | Action::Present
+        | Action::Open
+            if state.screen == Screen::Diagnosis
+                && state.overlay.is_none()
+                && state.diagnosis.to == 0 =>
+        {
+            Not("the count in force is not known yet")
+        }
         Action::Filter if state.screen == Screen::Pauses && state.overlay.is_none() => {
             Not("there is nothing to filter here")
         }

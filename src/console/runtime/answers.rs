@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::super::asking::{Question, Reply, RowsQuestion};
 use super::super::page::RowsPage;
 use super::super::state::{Basis, curve_counts};
+use crate::preflight::Request;
 use crate::reader::{Observe, OwnedHalf, OwnedRow, ReadError, ReadState, RowsRequest};
+use crate::report::PreflightCheck;
 use crate::state::row::filter::Parsed;
 use crate::task::{Cancel, Progress};
 
@@ -21,6 +23,7 @@ pub(super) fn answer(
     question: &Question,
     cancel: &Cancel,
     tell: &(dyn Fn(Progress) + Sync),
+    told: &dyn Fn(&PreflightCheck),
 ) -> Reply {
     let Some(state) = source.state() else {
         return Reply::Failed("only reports are to be had here, no rows".to_owned());
@@ -34,6 +37,11 @@ pub(super) fn answer(
         }
         Question::Pauses(_) => {
             state.pauses(cancel, tell).map(|report| Reply::Pauses(Arc::new(report)))
+        }
+        Question::Preflight(asked) => {
+            let request = Request { nodes: asked.nodes, ..Request::to(asked.to.into()) };
+            let report = state.preflight(&request, cancel, tell, &mut |check| told(check));
+            report.map(|report| Reply::Preflight(Arc::new(report)))
         }
         Question::Rows(question) => rows(state, question, cancel, tell),
         Question::Plan(request) => state.plan(request, cancel, tell).map(|plan| {

@@ -17,6 +17,7 @@ use super::super::effect::Lane;
 use super::super::msg::{Msg, Outcome, Ticket};
 use super::{Incoming, answers};
 use crate::reader::{Observe, ReadError, Request};
+use crate::report::PreflightCheck;
 use crate::task::{Cancel, Progress};
 
 /// The shortest time between two reports of progress: nobody reads faster.
@@ -167,7 +168,12 @@ fn run(source: &dyn Observe, job: &Job, sender: &Sender<Incoming>) -> Msg {
             Msg::Read(job.ticket, Box::new(outcome))
         }
         Work::Answer(question) => {
-            let reply = answers::answer(source, question, &job.cancel, &tell);
+            // Few, and each is shown: they wait for room in the queue.
+            let told = |check: &PreflightCheck| {
+                let msg = Msg::Checked(job.ticket, Box::new(check.clone()));
+                let _ = sender.send(Incoming::Msg(msg));
+            };
+            let reply = answers::answer(source, question, &job.cancel, &tell, &told);
             Msg::Answer(job.ticket, Box::new(reply))
         }
     }

@@ -3,11 +3,12 @@
 //! As with reads, nothing is queued: after every message [`pump`] compares what the screen has
 //! with what it is about. An answer to a question that nobody asks any more is dropped.
 
-use super::super::asking::{Question, Reply};
+use super::super::asking::{Asked, Question, Reply};
 use super::super::effect::Effect;
 use super::super::msg::Ticket;
 use super::super::state::{KeysScope, Prompt, PromptKind, RowsScope, Screen, State, Subject};
 use crate::reader::KeysRequest;
+use crate::report::PreflightCheck;
 use crate::task::Progress;
 
 /// What is said where nothing was read.
@@ -16,7 +17,8 @@ const STOPPED: &str = "Stopped before anything was read; r reads it.";
 /// Asks what is missing.
 pub(super) fn pump(state: &mut State) -> Vec<Effect> {
     let stateful = state.data().is_some_and(|data| data.inspect().stateful);
-    if !stateful {
+    // A resize of a query without state is a question too.
+    if !stateful && state.screen != Screen::Diagnosis {
         return Vec::new();
     }
     prepare(state);
@@ -32,6 +34,12 @@ pub(super) fn pump(state: &mut State) -> Vec<Effect> {
 
 /// A screen that was opened without saying of what is about the store that is looked at.
 fn prepare(state: &mut State) {
+    if state.screen == Screen::Diagnosis
+        && state.diagnosis.to == 0
+        && let Some(to) = state.count_to_diagnose()
+    {
+        state.diagnosis.go(to);
+    }
     let Some(operator) = state.operator() else { return };
     match state.screen {
         Screen::Keys if state.hot_keys.scope.is_none() => {
@@ -67,6 +75,10 @@ fn missing(state: &State) -> Option<Question> {
             let known = rows.page().is_some() || rows.trouble().is_some();
             rows.wanted().filter(|_| again || !known).map(Question::Rows)
         }
+        Screen::Diagnosis => {
+            let known = state.diagnosis.report().is_some() || state.diagnosis.trouble().is_some();
+            state.preflight().filter(|_| again || !known).map(Question::Preflight)
+        }
         Screen::Pauses => {
             let known = state.pauses_are_known() || state.pauses_trouble().is_some();
             state.resizes().filter(|_| again || !known).map(Question::Pauses)
@@ -101,6 +113,8 @@ fn at_batch(question: Question, state: &State) -> Question {
         Question::History(history) => Question::History(history),
         // They are of all batches.
         Question::Pauses(resizes) => Question::Pauses(resizes),
+        // A resize is of the last committed batch.
+        Question::Preflight(resize) => Question::Preflight(resize),
     }
 }
 
@@ -113,6 +127,7 @@ pub(super) fn is_ours(state: &State) -> bool {
         Question::Rows(_) => state.screen == Screen::Rows,
         Question::Plan(_) => state.screen == Screen::WhatIf,
         Question::Pauses(_) => state.screen == Screen::Pauses,
+        Question::Preflight(_) => state.screen == Screen::Diagnosis,
         Question::History(_) => matches!(window, Some(Subject::History(_))),
     }
 }
@@ -121,6 +136,19 @@ pub(super) fn is_ours(state: &State) -> bool {
 pub(super) fn progressed(state: &mut State, ticket: Ticket, progress: Progress) {
     let now = state.now;
     state.dirty |= state.asking.progressed(ticket, progress, now);
+}
+
+/// A preflight has made a check.
+pub(super) fn checked(state: &mut State, ticket: Ticket, check: PreflightCheck) {
+    let asked = state.asking.asked().filter(|asked| asked.ticket == ticket);
+    let ours = |asked: &Asked| match &asked.question {
+        Question::Preflight(asked) => asked.to == state.diagnosis.to,
+        _ => false,
+    };
+    if asked.is_some_and(ours) {
+        state.diagnosis.told(check);
+        state.dirty = true;
+    }
 }
 
 /// A question is answered.
@@ -157,8 +185,17 @@ pub(super) fn answered(state: &mut State, ticket: Ticket, reply: Reply) -> Vec<E
             what_if.answer = Some((asked, basis));
             what_if.go(to);
         }
+        (Question::Preflight(asked), Reply::Preflight(report)) => {
+            let diagnosis = &mut state.diagnosis;
+            if asked.to == diagnosis.to {
+                diagnosis.checks.clone_from(&report.checks);
+            }
+            diagnosis.trouble = None;
+            diagnosis.answer = Some((asked, report));
+        }
         (Question::Pauses(asked), Reply::Pauses(report)) => {
             state.pauses.trouble = None;
+            state.diagnosis.trouble = None;
             state.pauses.answer = Some((asked, report));
             state.pauses.join(&state.remembered.pauses);
         }
@@ -213,6 +250,7 @@ fn failed(state: &mut State, question: Question, why: String) {
         Question::Plan(asked) => state.what_if.trouble = Some((asked, why)),
         Question::History(asked) => state.rows.history = Some((asked, Err(why))),
         Question::Pauses(asked) => state.pauses.trouble = Some((asked, why)),
+        Question::Preflight(asked) => state.diagnosis.trouble = Some((asked, why)),
     }
 }
 

@@ -135,6 +135,7 @@ fn move_or_change(state: &mut State, action: Action) {
         (None, Screen::WhatIf) => screens::on_what_if(state, action),
         (None, Screen::Batches) => past::on_batches(state, action),
         (None, Screen::Pauses) => screens::on_pauses(state, action),
+        (None, Screen::Diagnosis) => screens::on_diagnosis(state, action),
     }
 }
 
@@ -234,6 +235,7 @@ fn open(state: &mut State) {
             state.overlay = Some(Overlay { subject: Subject::Batch, scroll: 0 });
         }
         Screen::Pauses => {}
+        Screen::Diagnosis => screens::on_diagnosis(state, Action::Open),
     }
 }
 

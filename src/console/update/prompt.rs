@@ -1,7 +1,7 @@
 //! A line being typed: a condition, columns, a count. What is wrong with it is said beside it.
 
 use super::super::msg::Key;
-use super::super::state::{Prompt, PromptKind, State};
+use super::super::state::{Prompt, PromptKind, Screen, State};
 use crate::analysis::layout::MAX_PARTITIONS;
 use crate::state::row::filter::Parsed;
 
@@ -40,10 +40,10 @@ fn accept(state: &mut State) {
             state.hot_keys.trouble = None;
             Ok(())
         }
-        PromptKind::Count => number(&text, MAX_PARTITIONS).map(|count| {
-            if let Some(count) = count {
-                state.what_if.go(count);
-            }
+        PromptKind::Count => number(&text, MAX_PARTITIONS).map(|count| match count {
+            Some(count) if state.screen == Screen::Diagnosis => state.diagnosis.go(count),
+            Some(count) => state.what_if.go(count),
+            None => {}
         }),
         PromptKind::Nodes => number(&text, 100_000).map(|nodes| {
             state.what_if.nodes = nodes;

@@ -265,6 +265,32 @@ pub(super) fn on_what_if(state: &mut State, action: Action) {
     }
 }
 
+/// On the diagnosis screen.
+pub(super) fn on_diagnosis(state: &mut State, action: Action) {
+    let to = state.diagnosis.to;
+    match action {
+        Action::Left => state.diagnosis.go(step_down(to)),
+        Action::Right => state.diagnosis.go(step_up(to)),
+        Action::Halve => state.diagnosis.go(to / 2),
+        Action::Double => state.diagnosis.go(to.saturating_mul(2).min(MAX_PARTITIONS)),
+        Action::Present => {
+            let from = state.data().and_then(|data| data.inspect().partitions);
+            state.diagnosis.go(from.unwrap_or(to));
+        }
+        Action::Open => ask_for(state, PromptKind::Count, String::new()),
+        Action::Nodes => {
+            let text = state.what_if.nodes.map_or_else(String::new, |nodes| nodes.to_string());
+            ask_for(state, PromptKind::Nodes, text);
+        }
+        _ => {
+            let page = places::diagnosis(state.size).map_or(1, |plan| plan.page());
+            let diagnosis = &mut state.diagnosis;
+            let at = stepped(diagnosis.at(), diagnosis.checks.len(), page, action);
+            diagnosis.selected = diagnosis.checks.get(at).map(|check| check.id);
+        }
+    }
+}
+
 fn step_operator(state: &mut State, by: isize) {
     let operators = state.operators();
     let at = operators.iter().position(|id| Some(*id) == state.what_if.operator).unwrap_or(0);

@@ -44,6 +44,7 @@ pub(super) fn row(state: &State, symbols: &Symbols) -> Row {
         Screen::Batches => super::batches::answer(state),
         Screen::Pauses if !data.inspect().stateful => stateless(data),
         Screen::Pauses => super::pauses::answer(state),
+        Screen::Diagnosis => super::diagnosis::answer(state),
     };
     Row::of(" ", Role::Text).joined(answer)
 }

@@ -80,6 +80,7 @@ pub(super) fn short(state: &State, _symbols: &Symbols) -> Option<Row> {
         Question::History(_) => "changelogs",
         Question::Plan(_) => "hashes",
         Question::Pauses(_) => "resizes",
+        Question::Preflight(_) => "checks",
     };
     let mut row = Row::of(format!("reading {what}"), Role::Info);
     if let Some((_, progress)) = asked.progress {

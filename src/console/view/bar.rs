@@ -26,7 +26,7 @@ fn typing(state: &State) -> Row {
         Screen::Partitions => PARTITION_FILTERS,
         Screen::Keys => "part of a key",
         Screen::Rows => "part of a row",
-        Screen::WhatIf | Screen::Batches | Screen::Pauses => "",
+        Screen::WhatIf | Screen::Batches | Screen::Pauses | Screen::Diagnosis => "",
     };
     Row::of(" /", Role::Key)
         .with(state.filter(), Role::Input)

@@ -48,7 +48,7 @@ fn left(state: &State, symbols: &Symbols, room: usize) -> Row {
 fn place(state: &State) -> Option<(OperatorId, Vec<String>)> {
     let partition = |id: &PartitionId| format!("partition {id}");
     match state.screen {
-        Screen::Overview | Screen::Batches | Screen::Pauses => None,
+        Screen::Overview | Screen::Batches | Screen::Pauses | Screen::Diagnosis => None,
         Screen::Partitions => {
             let key = &state.store()?.key;
             Some((key.operator, vec![key.store.clone()]))

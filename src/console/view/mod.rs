@@ -20,6 +20,7 @@ mod bar;
 mod batches;
 pub(super) mod columns;
 mod curve;
+mod diagnosis;
 mod header;
 mod hot_keys;
 mod map;
@@ -114,6 +115,7 @@ fn body(canvas: &mut Canvas<'_>, state: &State, chrome: Chrome) {
                 Screen::WhatIf => what_if::draw(canvas, state),
                 Screen::Batches => batches::draw(canvas, state),
                 Screen::Pauses => pauses::draw(canvas, state),
+                Screen::Diagnosis => diagnosis::draw(canvas, state),
             }
             if matches!(freshness, Freshness::Stale(_)) && !told {
                 canvas.lay_over(chrome.body, Role::Dimmed);

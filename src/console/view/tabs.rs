@@ -104,7 +104,7 @@ fn chosen(state: &State) -> Option<Row> {
     let chosen = state.chosen?;
     if state.not_retained().is_some() && state.screen != Screen::Batches {
         let shown = state.data().and_then(crate::console::data::Data::batch);
-        let shown = shown.map_or_else(String::new, |batch| format!(", {batch} is shown"));
+        let shown = shown.map_or_else(String::new, |batch| format!(", {batch} shown"));
         let words = format!("state of batch {} not retained{shown} ", chosen.batch);
         return Some(Row::of(words, Role::Warning));
     }
