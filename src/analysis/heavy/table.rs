@@ -430,6 +430,12 @@ impl List {
     fn note(&mut self, partition: u32) -> bool {
         let len = self.len as usize;
         let listed = self.ids.get(..len).unwrap_or_default();
+        // Partitions are mostly read in order, and a key's rows in one follow each other.
+        match listed.last() {
+            Some(last) if *last == partition => return true,
+            Some(last) if *last < partition && len == PARTITIONS_LISTED => return false,
+            _ => {}
+        }
         let Err(place) = listed.binary_search(&partition) else { return true };
         let full = len == PARTITIONS_LISTED;
         let shifted = place..len.min(PARTITIONS_LISTED - 1);
