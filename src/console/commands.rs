@@ -108,6 +108,8 @@ pub enum Action {
     Later,
     /// How the sources of the running query are doing.
     Sources,
+    /// Paste an error, and see what it means.
+    Explain,
 }
 
 /// Where a command applies.
@@ -225,6 +227,7 @@ pub fn hint(action: Action, state: &State) -> &'static str {
         Action::Later if state.chosen.is_some() => "later",
         Action::Later => "newest",
         Action::Sources => "sources",
+        Action::Explain => "explain an error",
         Action::Left => "less",
         Action::Right => "more",
         Action::Halve => "halve",
@@ -278,6 +281,7 @@ fn is_of_use(action: Action, screen: Screen) -> bool {
     match action {
         Action::Exact => counts,
         Action::Earlier | Action::Later => screen == Screen::Batches,
+        Action::Explain => screen == Screen::Diagnosis,
         _ => true,
     }
 }

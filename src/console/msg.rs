@@ -16,6 +16,8 @@ pub enum Msg {
     Now(UnixMillis),
     /// A key was pressed.
     Key(Key),
+    /// The terminal passed a whole paste on.
+    Pasted(String),
     /// The mouse did something; only while the operator has switched it on.
     Mouse(Mouse),
     /// The terminal has this many columns and rows.

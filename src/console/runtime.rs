@@ -192,6 +192,7 @@ pub fn event_loop<B: Backend<Error = io::Error>>(
     loop {
         if state.dirty && last_frame.is_none_or(|at| at.elapsed() >= FRAME) {
             fit(screen, state)?;
+            update::settle(state);
             draw(screen, state, look)?;
             state.dirty = false;
             last_frame = Some(Instant::now());

@@ -19,6 +19,7 @@ use super::asking::Asking;
 use super::data::{Data, StoreData, StoreKey};
 use super::filter::mentions;
 use super::msg::Size;
+use super::paste::Paste;
 use super::reading::{Counting, Reading};
 use super::text::sanitise;
 use crate::diagnosis::{Finding, Rules};
@@ -150,6 +151,16 @@ pub struct Hold {
     pub newer: u32,
 }
 
+/// Whether the area for pasting an error has the screen, and all keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pasting {
+    /// No; what was pasted is kept.
+    #[default]
+    Closed,
+    /// Yes.
+    Open,
+}
+
 /// The model.
 #[derive(Debug)]
 pub struct State {
@@ -203,6 +214,10 @@ pub struct State {
     pub diagnosis: DiagnosisState,
     /// What is remembered of the query.
     pub remembered: Remembered,
+    /// The area for pasting an error.
+    pub paste: Paste,
+    /// Whether it has the screen.
+    pub pasting: Pasting,
     /// A word to the operator, until the next key.
     pub notice: Option<String>,
     /// Whether the mouse is taken from the terminal.
@@ -242,6 +257,8 @@ impl State {
             pauses: PausesState::default(),
             diagnosis: DiagnosisState::default(),
             remembered: Remembered { keeping, ..Remembered::default() },
+            paste: Paste::default(),
+            pasting: Pasting::Closed,
             notice: None,
             mouse: false,
         }

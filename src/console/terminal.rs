@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{self, ThreadId};
 
 use crossterm::cursor::{Hide, Show};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
@@ -54,7 +55,7 @@ impl Guard {
         enable_raw_mode()?;
         ENABLED.fetch_or(RAW, Ordering::SeqCst);
         ENABLED.fetch_or(SCREEN, Ordering::SeqCst);
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
         Ok(guard)
     }
 }
@@ -88,7 +89,8 @@ pub(super) fn restore(out: &mut impl Write) {
         let _ = out.write_all(MOUSE_OFF);
     }
     if enabled & SCREEN != 0 {
-        let _ = execute!(out, EndSynchronizedUpdate, Show, LeaveAlternateScreen);
+        let _ =
+            execute!(out, EndSynchronizedUpdate, DisableBracketedPaste, Show, LeaveAlternateScreen);
     }
     if enabled & RAW != 0 {
         let _ = disable_raw_mode();

@@ -17,7 +17,7 @@ use super::effect::Effect;
 use super::geometry;
 use super::msg::{Mouse, Msg, Outcome, Size, Ticket};
 use super::reading::Accepted;
-use super::state::{Focus, Item, Screen, State};
+use super::state::{Focus, Item, Pasting, Screen, State};
 use crate::units::UnixMillis;
 
 /// What to do when the console begins.
@@ -32,6 +32,13 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     effects
 }
 
+/// Makes ready what is too much work for every message: once before each frame.
+pub fn settle(state: &mut State) {
+    if state.pasting == Pasting::Open {
+        state.paste.settle(None);
+    }
+}
+
 fn apply(state: &mut State, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Now(now) => {
@@ -41,6 +48,11 @@ fn apply(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Key(key) => {
             state.dirty = true;
             then_ask(state, |state| keys::press(state, key))
+        }
+        Msg::Pasted(text) => {
+            state.dirty = true;
+            keys::pasted(state, text);
+            Vec::new()
         }
         Msg::Mouse(mouse) => {
             state.dirty = true;

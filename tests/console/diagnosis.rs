@@ -5,6 +5,8 @@ use std::sync::Arc;
 use insta::{Settings as Insta, assert_snapshot};
 use statetop::console::asking::{Question, Reply};
 use statetop::console::msg::{Msg, Ticket};
+use statetop::console::state::Screen;
+use statetop::console::update;
 use statetop::report::{
     CheckStatus, LegalNext, NextAction, PreflightCheck, PreflightOutcome, PreflightReport,
 };
@@ -169,4 +171,33 @@ fn trouble_is_told_and_tried_again() {
     assert!(console.screen().contains("access denied"), "{}", console.screen());
     console.keys("r");
     assert_ne!(asked(&console).unwrap().0, first);
+}
+
+/// What Spark 4.2.1 said when it refused repartitions.
+const REFUSALS: &str =
+    include_str!("../telemetry/samples/driverlog-oss-4.2.1-repartition-refusals.log");
+
+#[test]
+fn a_pasted_error_is_explained() {
+    let all = SIZES.map(|(width, height)| {
+        let mut console = opened(width, height);
+        console.keys("E").send(Msg::Pasted(REFUSALS.to_owned()));
+        update::settle(&mut console.state);
+        format!("{width}x{height}\n{}\n", console.screen())
+    });
+    snapshot("diagnosis-paste", &all.concat());
+}
+
+#[test]
+fn what_was_pasted_stays_and_letters_are_no_commands() {
+    let mut console = opened(80, 24);
+    console.keys("Eq1\n");
+    assert_eq!(console.state.screen, Screen::Diagnosis);
+    console.keys("\u{1b}");
+    assert!(!console.screen().contains("paste a stack trace"), "{}", console.screen());
+    console.keys("E");
+    assert!(console.screen().contains("q1"), "{}", console.screen());
+    // Elsewhere a paste does nothing but say where it would.
+    console.keys("\u{1b}").send(Msg::Pasted("q".to_owned()));
+    assert!(console.screen().contains("E takes a pasted error"), "{}", console.screen());
 }

@@ -123,6 +123,14 @@ pub const COMMANDS: &[Command] = {
         ),
         command(
             Screens,
+            A::Explain,
+            "E",
+            &[C('E')],
+            "paste a stack trace or a log, and see what its errors mean",
+            58,
+        ),
+        command(
+            Screens,
             A::Pause,
             "space",
             &[C(' ')],

@@ -119,6 +119,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// What the terminal reports, in the console's own words.
 fn translate(event: &Event) -> Option<Msg> {
+    if let Event::Paste(text) = event {
+        return Some(Msg::Pasted(text.clone()));
+    }
     match *event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key_of(key).map(Msg::Key),
         Event::Mouse(mouse) => mouse_of(mouse).map(Msg::Mouse),

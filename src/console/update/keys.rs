@@ -11,8 +11,11 @@ use super::super::geometry::{self, Grid};
 use super::super::heat::Metric;
 use super::super::msg::Key;
 use super::super::overlay;
+use super::super::paste::{PasteEffect, PasteMsg};
 use super::super::reading::Counting;
-use super::super::state::{Direction, Focus, Hold, Item, Overlay, Screen, SortBy, State, Subject};
+use super::super::state::{
+    Direction, Focus, Hold, Item, Overlay, Pasting, Screen, SortBy, State, Subject,
+};
 use super::super::{Above, ConsoleExit};
 use super::{asks, choose_store, past, prompt, pump, screens, shown_data_changed};
 use crate::report::Reveal;
@@ -27,6 +30,10 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Effect> {
     if key == Key::Interrupt {
         return vec![Effect::Exit(ConsoleExit::Quit)];
     }
+    if state.pasting == Pasting::Open {
+        into_paste(state, PasteMsg::Key(key));
+        return Vec::new();
+    }
     if state.prompt.is_some() {
         prompt::press(state, key);
         return Vec::new();
@@ -38,6 +45,32 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Effect> {
     match commands::lookup(key, state) {
         Some(command) => run(state, command.action),
         None => Vec::new(),
+    }
+}
+
+/// The terminal passed a paste on: it goes where there is room for text. Elsewhere its letters
+/// are no commands.
+pub(super) fn pasted(state: &mut State, text: String) {
+    if state.pasting == Pasting::Open {
+        into_paste(state, PasteMsg::Pasted(text));
+    } else if state.typing {
+        for character in text.lines().next().unwrap_or_default().chars() {
+            type_key(state, Key::Char(character));
+        }
+    } else if state.prompt.is_some() {
+        for character in text.lines().next().unwrap_or_default().chars() {
+            prompt::press(state, Key::Char(character));
+        }
+    } else {
+        state.notice = Some("E takes a pasted error and says what it means".to_owned());
+    }
+}
+
+fn into_paste(state: &mut State, msg: PasteMsg) {
+    match state.paste.update(msg) {
+        // What was pasted stays for the next time.
+        Some(PasteEffect::Leave) => state.pasting = Pasting::Closed,
+        None => {}
     }
 }
 
@@ -115,6 +148,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Sources => {
             state.overlay = Some(Overlay { subject: Subject::Sources, scroll: 0 });
         }
+        Action::Explain => state.pasting = Pasting::Open,
         Action::Filter => state.typing = true,
         Action::Pause => toggle_pause(state),
         Action::Open => open(state),

@@ -47,7 +47,8 @@ use super::look::{Look, Role};
 use super::msg::Size;
 use super::overlay;
 use super::paint::Canvas;
-use super::state::{Freshness, Screen, State};
+use super::paste;
+use super::state::{Freshness, Pasting, Screen, State};
 use super::text::{Row, wrap};
 
 use crate::diagnosis::{Finding, Severity};
@@ -71,6 +72,12 @@ pub fn draw(state: &State, look: &Look, buffer: &mut Buffer) {
     canvas.row(chrome.header, &header::row(state, symbols, columns));
     canvas.row(chrome.tabs, &tabs::row(state, symbols, columns));
     canvas.row(chrome.answer, &answer::row(state, symbols));
+    if state.pasting == Pasting::Open {
+        canvas.row(chrome.bar, &Row::new());
+        let area = Rect { height: state.size.height.saturating_sub(chrome.body.y), ..chrome.body };
+        paste::draw(buffer, area, &state.paste, look);
+        return;
+    }
     body(&mut canvas, state, chrome);
     if let Some(content) = overlay::content(state, symbols) {
         let (area, scroll) = match &state.overlay {
