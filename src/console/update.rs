@@ -37,6 +37,9 @@ pub fn settle(state: &mut State) {
     if state.pasting == Pasting::Open {
         state.paste.settle(None);
     }
+    if state.screen == Screen::Pauses {
+        state.pauses.settle(&state.remembered.pauses);
+    }
 }
 
 fn apply(state: &mut State, msg: Msg) -> Vec<Effect> {

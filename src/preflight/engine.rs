@@ -1,7 +1,7 @@
 //! The steps of open-source Spark's offline repartition (4.2 and 4.3), in its order.
 //!
-//! [`logs`] are those before and around the moment at which the engine writes its offset entry,
-//! [`state`] those that read the state after it. Each step says what it found as a check, and what
+//! `logs` are those before and around the moment at which the engine writes its offset entry,
+//! `state` those that read the state after it. Each step says what it found as a check, and what
 //! stops the engine there, if anything does.
 
 mod logs;

@@ -70,7 +70,7 @@ fn push_word(word: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(&word.to_le_bytes());
 }
 
-/// The `UnsafeRow` of the columns that [`write`] wrote; `None` when it did not write them.
+/// The `UnsafeRow` of the columns that [`write()`] wrote; `None` when it did not write them.
 pub fn row(identity: &[u8], columns: usize) -> Option<Vec<u8>> {
     let bitmap = columns.div_ceil(64) * WORD;
     let mut row = vec![0; bitmap + columns * WORD];

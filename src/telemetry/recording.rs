@@ -8,7 +8,7 @@
 //! [`super::event`] with the place where it stood. A recording is read like any text, so that one
 //! that is still being written, cut or damaged needs nothing of its own: what cannot be read is
 //! told with its line, and reading goes on. What looks secret or personal is left out while it is
-//! written, by [`mask`]. Must not know the screen.
+//! written, by `mask`. Must not know the screen.
 
 mod mask;
 mod pace;

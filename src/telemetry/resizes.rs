@@ -27,7 +27,7 @@ const CONTROL_BATCH: &str = "controlBatch.REPARTITION";
 const JOIN: &str = "symmetricHashJoin";
 
 /// What a source tells of resizes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Resizes {
     seams: Seams,
     queries: HashMap<Arc<str>, Seen>,
@@ -46,7 +46,7 @@ pub struct ToldResize {
 }
 
 /// What is known of one query.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Seen {
     query: QueryRef,
     /// The newest batch.
@@ -59,7 +59,7 @@ struct Seen {
 }
 
 /// A resize, with the batches after it as they come.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Found {
     resize: ToldResize,
     /// When the batch before it was over.
@@ -77,6 +77,19 @@ struct Ordinary {
 }
 
 impl Resizes {
+    /// Whether an event could change anything.
+    pub fn is_about(event: &Event) -> bool {
+        matches!(
+            event.kind,
+            EventKind::Started(_)
+                | EventKind::Terminated(_)
+                | EventKind::Idle { .. }
+                | EventKind::Progress(_)
+                | EventKind::PartitionLoad(_)
+                | EventKind::Repartition(_)
+        )
+    }
+
     /// Takes the next event.
     pub fn pass(&mut self, mut event: Event) {
         let seams = self.seams.pass(&mut event);

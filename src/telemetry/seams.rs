@@ -59,7 +59,7 @@ pub struct Resize {
 }
 
 /// What is known of the queries so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Seams {
     queries: HashMap<Arc<str>, Known>,
     /// Repartitions that drivers' logs told of: source and batch, milliseconds.
@@ -67,7 +67,7 @@ pub struct Seams {
 }
 
 /// What is known of one query.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Known {
     run: Option<Arc<str>>,
     runs: HashSet<Arc<str>>,

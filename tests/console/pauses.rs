@@ -8,9 +8,12 @@ use statetop::console::asking::{Question, Reply};
 use statetop::console::effect::{Effect, Remember};
 use statetop::console::msg::{MemoryNews, Msg};
 use statetop::console::state::{Keeping, Settings};
+use statetop::console::update;
 use statetop::diagnosis::Rules;
 use statetop::memory::Sample;
 use statetop::report::{PausesReport, StateSize};
+use statetop::telemetry::EventKind;
+use statetop::telemetry::attach::News;
 use statetop::units::{BatchId, Bytes, UnixMillis};
 
 use crate::support::*;
@@ -320,4 +323,43 @@ fn a_view_that_is_held_keeps_its_findings() {
     console.keys(" ");
     console.after(1_000);
     assert_eq!(console.state.found.shown()[0].id.0, "query-failed");
+}
+
+/// What Databricks tells of a resize joins what the logs show of it.
+#[test]
+fn what_a_source_tells_of_a_resize_is_shown() {
+    let sources = vec!["/logs/app-1".to_owned()];
+    let mut console = Console::with(Settings { sources, ..Settings::default() }, 80, 24);
+    console.observe_with(&usual(), BATCH, retained);
+    console.keys("6");
+    let logged =
+        Pause { from: Some(200), to: Some(400), finished: true, ..Pause::of(BatchId(REPARTITION)) };
+    let size = StateSize { rows: Some(1_000_000), ..StateSize::default() };
+    console.reply(Reply::Pauses(Arc::new(PausesReport::new(
+        "s3://ckpt/fraud_join".to_owned(),
+        Some(QUERY.to_owned()),
+        size,
+        vec![logged],
+    ))));
+    let measured = |console: &Console| console.state.pauses.report().unwrap().pauses[0].pause;
+    assert_eq!(measured(&console), None);
+    let batch = |batch, count, control: Option<u64>| {
+        let mut told = progress(batch);
+        for operator in &mut told.operators {
+            operator.partitions = Some(count);
+        }
+        let control = control.map(|millis| ("controlBatch.REPARTITION".to_owned(), millis));
+        told.phases.extend(control);
+        event(EventKind::Progress(Box::new(told)))
+    };
+    let events = vec![batch(REPARTITION - 1, 200, None), batch(REPARTITION + 1, 400, Some(43_912))];
+    console.send(Msg::Told(0, News::Events(events)));
+    update::settle(&mut console.state);
+    let told = Timed { millis: 43_912, source: TimeSource::Progress };
+    assert_eq!(measured(&console), Some(told));
+    assert!(console.screen().contains("44 s"), "{}", console.screen());
+    // A source that broke off is read again from its start: nothing counts twice.
+    console.send(Msg::Told(0, News::Broken { why: "gone".to_owned(), again_at: None }));
+    update::settle(&mut console.state);
+    assert_eq!(measured(&console), None);
 }

@@ -1,11 +1,14 @@
 //! The pauses screen's own state: the repartitions that the checkpoint shows, joined with those
-//! that are remembered.
+//! that are remembered, and with what sources of the running query tell of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
 use crate::analysis::pauses::Pause;
 use crate::report::PausesReport;
+use crate::telemetry::attach::News;
+use crate::telemetry::resizes::Resizes;
 use crate::units::BatchId;
 
 /// The pauses screen's own state.
@@ -15,8 +18,12 @@ pub struct PausesState {
     pub answer: Option<(Vec<BatchId>, Arc<PausesReport>)>,
     /// What could not be read, and why.
     pub trouble: Option<(Vec<BatchId>, String)>,
-    /// What was read, with what is remembered.
+    /// What was read, with what is remembered and told.
     joined: Option<Arc<PausesReport>>,
+    /// What each source tells of resizes, by its place in the list.
+    told: BTreeMap<usize, Arc<Resizes>>,
+    /// Whether a source has told something since the last joining.
+    stale: bool,
     /// The selected line, counted from the newest repartition.
     pub selected: usize,
     /// The first plot that is drawn, where there is no room for all.
@@ -39,10 +46,37 @@ impl PausesState {
         self.listed().nth(self.selected)
     }
 
-    /// Joins what was read with what is remembered.
+    /// Takes what a source tells. One that broke off is read again from its start.
+    pub fn hear(&mut self, source: usize, news: &News) {
+        match news {
+            News::Events(events) => {
+                let told = Arc::make_mut(self.told.entry(source).or_default());
+                for event in events.iter().filter(|event| Resizes::is_about(event)) {
+                    told.pass(event.clone());
+                    self.stale = true;
+                }
+            }
+            News::Broken { .. } => self.stale |= self.told.remove(&source).is_some(),
+            News::Ended => {}
+        }
+    }
+
+    /// Joins anew when a source has told something.
+    pub fn settle(&mut self, remembered: &[Pause]) {
+        if self.stale {
+            self.join(remembered);
+        }
+    }
+
+    /// Joins what was read with what is told and remembered.
     pub fn join(&mut self, remembered: &[Pause]) {
+        self.stale = false;
         let read = self.answer.as_ref().map(|(_, report)| report.as_ref().clone());
-        self.joined = read.map(|report| Arc::new(report.with(remembered.to_vec())));
+        let told = self.told.values();
+        self.joined = read.map(|report| {
+            let report = told.fold(report, |report, told| report.with_told(told));
+            Arc::new(report.with(remembered.to_vec()))
+        });
         let length = self.report().map_or(0, |report| report.pauses.len());
         self.selected = self.selected.min(length.saturating_sub(1));
     }

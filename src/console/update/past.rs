@@ -14,6 +14,7 @@ use crate::telemetry::timeline::{Place, QueryTimeline};
 /// A source tells something.
 pub(super) fn told(state: &mut State, source: usize, news: News) {
     let Some(timeline) = &mut state.timeline else { return };
+    state.pauses.hear(source, &news);
     // While the view is held still, what it shows stays as it was.
     Arc::make_mut(timeline).hear(source, news);
     if state.hold.is_some() {
