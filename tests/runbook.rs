@@ -61,6 +61,9 @@ fn the_commands_fit_the_checkpoint() {
     let (page, _) = runbook(&fixture("agg-format2-4.3.0"), &["--to", "20"]);
     assert!(page.contains("checkpointFormatVersion\", \"2\""), "{page}");
     assert!(page.contains("STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH"), "{page}");
+    // The check of the window is asked with the confs that the resize has.
+    let conf = "--session-conf spark.sql.streaming.stateStore.checkpointFormatVersion=2";
+    assert!(page.contains(conf), "{page}");
     let (page, _) =
         runbook(&fixture("agg-format2-4.3.0"), &["--to", "20", "--engine", "databricks"]);
     assert!(page.contains("spark.sql.streaming.stateStore.partitions\", \"20\""), "{page}");
@@ -75,6 +78,26 @@ fn what_must_not_be_run_says_so_first() {
     let start = page.find("**Do not run this yet**").unwrap();
     assert!(start < page.find("## 1. Why").unwrap());
     assert!(page.contains("UNSUPPORTED_PROVIDER"), "{page}");
+}
+
+/// A query that stands still already is not told to be started.
+#[test]
+fn an_unfinished_resize_says_so() {
+    let (page, _) = runbook(&fixture("unfinished-repartition-crash-4.3.0"), &["--to", "7"]);
+    assert!(page.contains("**A resize of this checkpoint is not finished.**"), "{page}");
+    assert!(!page.contains("nothing has happened: start the query as it was"), "{page}");
+}
+
+#[test]
+fn nothing_is_written_into_a_checkpoint() {
+    let checkpoint = fixture("agg-window-changelog-4.3.0");
+    let metadata = checkpoint.path.join("metadata");
+    let before = fs::read(&metadata).unwrap();
+    let file = metadata.to_str().unwrap();
+    let arguments = ["runbook", checkpoint.target(), "--to", "20", "--force", "-o", file];
+    let (_, errors, code) = run(&arguments);
+    assert!(errors.contains("nothing is written"), "{errors}");
+    assert_eq!((code, fs::read(&metadata).unwrap()), (2, before));
 }
 
 #[test]

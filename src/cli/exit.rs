@@ -65,6 +65,10 @@ pub(crate) enum CliError {
     NothingToAttach,
     #[error("cannot write the output")]
     Write(#[source] io::Error),
+    #[error(
+        "{file} would lie in the checkpoint {checkpoint}, into which nothing is written; choose another place"
+    )]
+    InCheckpoint { file: String, checkpoint: String },
     #[error("{file} exists; choose another file, or write over it with --force")]
     FileExists { file: String },
     #[error("{file} cannot be written")]
@@ -145,6 +149,7 @@ impl CliError {
             | Self::NoSuchChange(_)
             | Self::NoOffsets(_)
             | Self::FileExists { .. }
+            | Self::InCheckpoint { .. }
             | Self::NoSuchQuery(_)
             | Self::NoTerminal
             | Self::NothingToAttach

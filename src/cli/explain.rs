@@ -160,11 +160,7 @@ fn about(
     let seen = source.observe(&request, cancel, &|progress| meter.show(progress));
     meter.finish();
     let seen = seen?;
-    let batches = match source.state() {
-        Some(state) => state.batches(cancel)?,
-        None => Vec::new(),
-    };
-    Ok(report.about(Here { inspect: &seen.inspect, batches: &batches }))
+    Ok(report.about(Here { inspect: &seen.inspect, batches: &seen.batches }))
 }
 
 /// The report as a page.

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &FindingsArgs, around: &mut Surroundings<'_>) -> Result<
     let source = around.open_target(&args.target)?;
     let depth = ReadArgs { batch: None, operator: None, store: None, exact: args.exact };
     let seen = read(&source, &depth, around)?;
-    let Some(timeline) = told(sources, args.attach.query.as_deref(), around) else {
+    let Some((timeline, heard)) = told(sources, args.attach.query.as_deref(), around) else {
         return Ok(INTERRUPTED);
     };
     let choice = timeline.choose(seen.inspect.query_id.as_deref());
@@ -70,7 +70,12 @@ pub(crate) fn run(args: &FindingsArgs, around: &mut Surroundings<'_>) -> Result<
         Format::Json => json::write(&report, around.out)?,
         Format::Csv => records(&report, around.out)?,
     }
-    Ok(if report.has_errors() { Exit::Findings } else { Exit::Fine })
+    Ok(match heard {
+        _ if report.has_errors() => Exit::Findings,
+        // Silence is no sign of health.
+        Heard::NotAll => Exit::CannotRead,
+        Heard::All => Exit::Fine,
+    })
 }
 
 /// A source, and what it wants to see.
@@ -99,16 +104,24 @@ fn sources(args: &FindingsArgs, around: &Surroundings<'_>) -> Result<Vec<Named>,
         .collect()
 }
 
+/// Whether every source told something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    All,
+    NotAll,
+}
+
 /// What the sources tell up to their present end; `None` when it was given up. One that tells of
 /// no query is complained about.
 fn told(
     sources: Vec<Named>,
     query: Option<&str>,
     around: &mut Surroundings<'_>,
-) -> Option<Timeline> {
+) -> Option<(Timeline, Heard)> {
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
     let mut timeline = Timeline::new(sources.iter().map(|named| named.source.name.clone()));
+    let mut all = Heard::All;
     let span = Span { until: Until::End, since: None };
     for (place, Named { source, credentials }) in sources.into_iter().enumerate() {
         let name = source.name.clone();
@@ -131,10 +144,11 @@ fn told(
         }
         let heard = timeline.sources().get(place).is_some_and(|line| line.events > 0);
         if !heard && !cancel.is_cancelled() {
+            all = Heard::NotAll;
             super::complain(&CliError::NoEvents(name.to_string()), around);
         }
     }
-    (!cancel.is_cancelled()).then_some(timeline)
+    (!cancel.is_cancelled()).then_some((timeline, all))
 }
 
 fn page(report: &FindingsReport, look: Look) -> String {

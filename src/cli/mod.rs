@@ -43,6 +43,7 @@ mod surroundings;
 mod table;
 mod text;
 mod verify;
+mod written;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -16,6 +16,7 @@ use super::exit::{CliError, Exit, INTERRUPTED};
 use super::progress;
 use super::surroundings::Surroundings;
 use super::text;
+use super::written::outside_checkpoints;
 use crate::figures::{bytes, plural};
 use crate::task::Cancel;
 use crate::telemetry::follow::Until;
@@ -208,6 +209,7 @@ impl Write for Output {
 fn create(args: &RecordArgs) -> Result<Output, CliError> {
     let path = &args.output;
     let failed = |error| CliError::Recording { file: shown(path), error };
+    outside_checkpoints(path)?;
     let here = fs::canonicalize(path).ok();
     let is_source = |name: &String| here.is_some() && fs::canonicalize(name).ok() == here;
     if args.sources.iter().any(is_source) {

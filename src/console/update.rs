@@ -18,6 +18,7 @@ use super::geometry;
 use super::msg::{Mouse, Msg, Outcome, Size, Ticket};
 use super::reading::Accepted;
 use super::state::{Focus, Item, Pasting, Screen, State};
+use crate::report::Here;
 use crate::units::UnixMillis;
 
 /// What to do when the console begins.
@@ -35,7 +36,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 /// Makes ready what is too much work for every message: once before each frame.
 pub fn settle(state: &mut State) {
     if state.pasting == Pasting::Open {
-        state.paste.settle(None);
+        // What is true of the checkpoint now, whatever batch is looked at.
+        let seen = state.newest.as_ref().map(|data| &data.observation);
+        let here = seen.map(|seen| Here { inspect: &seen.inspect, batches: &seen.batches });
+        state.paste.settle(here);
     }
     if state.screen == Screen::Pauses {
         state.pauses.settle(&state.remembered.pauses);

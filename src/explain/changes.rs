@@ -122,8 +122,20 @@ pub fn matching<'c>(changes: &'c [Change], question: &str) -> Vec<&'c Change> {
         changes.iter().map(|change| (score(change, &asked), change)).collect();
     let best = scores.iter().map(|(score, _)| *score).max().unwrap_or(0);
     // A deed alone (`change`) fits everything and says nothing.
-    let enough = scores.iter().filter(|(score, _)| *score == best && best >= 2);
-    enough.map(|(_, change)| *change).collect()
+    if best < 2 {
+        return Vec::new();
+    }
+    let fit = |least: u32| scores.iter().filter(move |(score, _)| *score >= least);
+    let mut found: Vec<&Change> = fit(best).map(|(_, change)| *change).collect();
+    // A wrong "yes" costs more than a second question: what fits nearly as well and is not
+    // allowed may have been meant.
+    if found.iter().any(|change| change.answer == Answer::Yes) {
+        let near = fit(best - best / 3).map(|(_, change)| *change);
+        let other: Vec<&Change> =
+            near.filter(|change| change.answer != Answer::Yes && !found.contains(change)).collect();
+        found.extend(other);
+    }
+    found
 }
 
 /// How well a change fits the words: what it is about counts more than what is done with it.
@@ -170,6 +182,16 @@ mod tests {
 
     fn meant(question: &str) -> Vec<&'static str> {
         matching(all().unwrap(), question).into_iter().map(|change| change.id.as_str()).collect()
+    }
+
+    /// What is allowed of a sink is not said of a source.
+    #[test]
+    fn a_yes_is_not_said_where_a_no_may_be_meant() {
+        for question in ["change kafka topic", "add a new kafka topic"] {
+            let found = matching(all().unwrap(), question);
+            let answers: BTreeSet<&str> = found.iter().map(|one| one.answer.words()).collect();
+            assert!(answers.len() != 1 || !answers.contains("yes"), "{question}: {found:?}");
+        }
     }
 
     #[test]

@@ -150,6 +150,7 @@ impl Observe for CheckpointReader {
         Ok(Observation {
             inspect: Arc::new(inspect),
             partitions: Arc::new(partitions),
+            batches: checkpoint.logged_batches().into(),
             depth: request.depth,
             observed_at,
             took_millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -79,6 +79,8 @@ pub struct Observation {
     pub inspect: Arc<InspectReport>,
     /// The spread over partitions; no operators at [`Depth::Logs`].
     pub partitions: Arc<PartitionsReport>,
+    /// What both logs say of each retained batch, oldest first.
+    pub batches: Arc<[LoggedBatch]>,
     /// How deep the reader looked.
     pub depth: Depth,
     /// When reading began.
@@ -229,12 +231,6 @@ pub trait ReadState: Send + Sync {
         cancel: &Cancel,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<PausesReport, ReadError>;
-
-    /// What both logs say of each retained batch, oldest first.
-    ///
-    /// # Errors
-    /// When the target cannot be read.
-    fn batches(&self, cancel: &Cancel) -> Result<Vec<LoggedBatch>, ReadError>;
 }
 
 /// Something that can be watched: a checkpoint, or the demo's replay of one.

@@ -12,9 +12,7 @@ use super::{
     VerifyRequest, changes, history, keys, pauses, plan, preflight, rows, verify,
 };
 use crate::diagnosis::Finding;
-use crate::report::{
-    KeysReport, LoggedBatch, PausesReport, PreflightCheck, PreflightReport, VerifyReport,
-};
+use crate::report::{KeysReport, PausesReport, PreflightCheck, PreflightReport, VerifyReport};
 use crate::state::store::{Counter, Run};
 use crate::task::{Cancel, Progress};
 use crate::units::{BatchId, OperatorId};
@@ -174,8 +172,5 @@ impl ReadState for CheckpointReader {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<PausesReport, ReadError> {
         pauses::of(self, cancel, progress)
-    }
-    fn batches(&self, cancel: &Cancel) -> Result<Vec<LoggedBatch>, ReadError> {
-        Ok(self.load(cancel)?.logged_batches())
     }
 }

@@ -69,6 +69,7 @@ impl Observe for Fake {
         Ok(Observation {
             inspect: Arc::new(seen.inspect),
             partitions: Arc::new(seen.partitions),
+            batches: Arc::new([]),
             depth: request.depth,
             observed_at: NOW,
             took_millis: 12,

@@ -14,7 +14,7 @@ use statetop::reader::{
     StateRow, VerifyRequest, Weighing, Whereabouts,
 };
 use statetop::report::{
-    Grade, KeyOffers, KeyReport, KeysReport, Known, LoggedBatch, PausesReport, VerifyReport,
+    Grade, KeyOffers, KeyReport, KeysReport, Known, PausesReport, VerifyReport,
 };
 use statetop::state::row::types::{DataType, Field};
 use statetop::state::row::value::Value;
@@ -325,9 +325,5 @@ impl ReadState for MadeUpState {
 
     fn pauses(&self, _: &Cancel, _: &(dyn Fn(Progress) + Sync)) -> Result<PausesReport, ReadError> {
         Err(ReadError::Unreadable("made-up state was never resized".to_owned()))
-    }
-
-    fn batches(&self, _: &Cancel) -> Result<Vec<LoggedBatch>, ReadError> {
-        Ok(Vec::new())
     }
 }

@@ -243,6 +243,7 @@ pub fn observation(stores: &[Store], batch: u64, depth: Depth) -> Observation {
     Observation {
         inspect: Arc::new(inspect_report(stores, batch, depth)),
         partitions: Arc::new(partitions),
+        batches: Arc::new([]),
         depth,
         observed_at: NOW,
         took_millis: 12,

@@ -28,7 +28,7 @@ EXIT CODES:
   0    read, and no finding is an error
   1    read, and at least one finding is an error
   2    wrong usage
-  3    the target or a source cannot be read
+  3    the target or a source cannot be read, or a source tells of no query
   130  given up at Ctrl-C";
 
 /// `statetop findings TARGET`.

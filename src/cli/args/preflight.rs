@@ -44,7 +44,12 @@ pub(crate) struct PreflightArgs {
     /// The checkpoint directory of a query
     pub(crate) target: String,
     /// The partition count that a resize would ask for
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i64).range(..=1_000_000)
+    )]
     pub(crate) to: i64,
     /// The engine that would resize [default: the one that the checkpoint shows]
     ///

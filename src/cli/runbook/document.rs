@@ -11,7 +11,7 @@ use crate::cli::number::moment;
 use crate::explain::catalogue::{Catalogue, Entry};
 use crate::figures::{bytes, count, plural, ratio, span};
 use crate::preflight::Engine;
-use crate::report::{CheckStatus, OffsetsReport, PlanReport, PreflightOutcome, Provider};
+use crate::report::{CheckStatus, OffsetsReport, PlanReport, PreflightOutcome, Provider, Status};
 
 /// The whole document.
 pub(super) fn write(subject: &Subject<'_>) -> String {
@@ -49,6 +49,13 @@ fn head(subject: &Subject<'_>) -> String {
         moment(subject.now),
         env!("CARGO_PKG_VERSION"),
     );
+    if inspect.status == Status::UnfinishedRepartition {
+        out.push_str(
+            "\n> **A resize of this checkpoint is not finished.** The query does not start until it \
+             is. This document is about repeating it: the query stands still already, and the \
+             batch of the resize is the one that is not committed.\n",
+        );
+    }
     let report = subject.preflight;
     let call = match report.outcome {
         PreflightOutcome::Ready => None,
@@ -287,9 +294,9 @@ fn failures(subject: &Subject<'_>) -> String {
         .collect();
     format!(
         "## 6. If it fails\n\nTake the class from the whole chain of causes, the deepest that \
-         says something: the first line is mostly a wrapper. `statetop explain --checkpoint {} \
-         FILE` does it from a log.\n\n{}",
-        shell(subject.address),
+         says something: the first line is mostly a wrapper. {} \
+         does it from a log.\n\n{}",
+        code(&format!("statetop explain --checkpoint {} FILE", shell(subject.address))),
         table(&["error", "what it means", "first", "never"], &rows)
     )
 }
@@ -335,9 +342,15 @@ fn back(subject: &Subject<'_>) -> String {
         .inspect
         .partitions
         .map_or_else(|| "the old count".to_owned(), |from| from.to_string());
+    let before = match subject.inspect.status {
+        Status::UnfinishedRepartition => {
+            "nothing more has happened than before, and the query does not start: go on."
+        }
+        _ => "nothing has happened: start the query as it was.",
+    };
     let mut out = format!(
         "## 7. The way back\n\n\
-         - **Before step 3** nothing has happened: start the query as it was.\n\
+         - **Before step 3** {before}\n\
          - **The resize was refused**: nothing was written; start the query as it was, then read \
          section 6.\n\
          - **The resize did not finish**: the only way on is the same count, {}, again. The state \

@@ -19,6 +19,7 @@ use super::exit::{CliError, Exit};
 use super::read::{Meter, reading};
 use super::surroundings::Surroundings;
 use super::text;
+use super::written::outside_checkpoints;
 use crate::analysis::DEFAULT_BOUND;
 use crate::preflight::{Request, Session, Sinks};
 use crate::reader::{Depth, PlanQuestion, PlanRequest, ReadState, Request as Observing};
@@ -34,6 +35,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) address: &'a str,
     /// The count that the resize is to set.
     pub(crate) to: u32,
+    /// Confs of the session of the resize: those that the checkpoint needs, and the operator's.
+    pub(crate) confs: &'a [(String, String)],
     /// Where the query stands.
     pub(crate) inspect: &'a InspectReport,
     /// One per operator that can be planned.
@@ -48,6 +51,9 @@ pub(crate) struct Subject<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &RunbookArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
+    if let Some(file) = &args.output {
+        outside_checkpoints(file)?;
+    }
     let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
     (around.on_interrupt)(&cancel);
@@ -58,10 +64,11 @@ pub(crate) fn run(args: &RunbookArgs, around: &mut Surroundings<'_>) -> Result<E
     let seen = source.observe(&logs, &cancel, &show)?;
     let inspect = seen.inspect.as_ref();
     let confs = steps::session(inspect).into_iter();
+    let confs: Vec<(String, String)> = confs.chain(args.session_conf.iter().cloned()).collect();
     let request = Request {
         to: i64::from(args.to),
         engine: args.engine.map(Into::into),
-        session: Session::new(confs.chain(args.session_conf.iter().cloned())),
+        session: Session::new(confs.iter().cloned()),
         sinks: Sinks::ExactlyOnce,
         nodes: args.nodes,
         cap: args.node_memory_cap,
@@ -77,6 +84,7 @@ pub(crate) fn run(args: &RunbookArgs, around: &mut Surroundings<'_>) -> Result<E
         name: &name,
         address: &address,
         to: args.to,
+        confs: &confs,
         inspect,
         plans: &plans,
         preflight: &preflight,

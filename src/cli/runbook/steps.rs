@@ -38,12 +38,13 @@ pub(super) fn engine(subject: &Subject<'_>) -> Engine {
 /// The driver program of an offline repartition.
 fn driver(subject: &Subject<'_>, checkpoint: &str) -> String {
     let mut confs = String::new();
-    for (name, value) in session(subject.inspect) {
-        let _ = writeln!(confs, "    .config({}, {})", python(&name), python(&value));
+    for (name, value) in subject.confs {
+        let _ = writeln!(confs, "    .config({}, {})", python(name), python(value));
     }
     format!(
         "from pyspark.sql import SparkSession\n\n\
          spark = (\n    SparkSession.builder.appName({})\n{confs}    .getOrCreate()\n)\n\
+         spark.streams.active  # without this Spark 4.2.1 cannot load state, and breaks it off too late\n\
          spark._streamingCheckpointManager.repartition({}, {})\n\
          spark.stop()",
         python(&format!("repartition {}", subject.name)),
@@ -61,6 +62,16 @@ pub(super) fn rehearsal(subject: &Subject<'_>) -> String {
          query runs on it. Copy while the query stands still, or take a snapshot of the volume: a \
          copy of files that are being written is not a checkpoint.\n\n",
     );
+    let how = if checkpoint.contains("://") {
+        format!(
+            "# with the storage's own tool, for example\nhadoop fs -cp {} {}",
+            shell(checkpoint),
+            shell(&copy)
+        )
+    } else {
+        format!("cp -a {} {}", shell(checkpoint), shell(&copy))
+    };
+    out.push_str(&block("sh", &how));
     if engine(subject) == Engine::Databricks {
         out.push_str(
             "Start the query's code on the copy with the count set, a sink that nobody reads and \
@@ -72,7 +83,7 @@ pub(super) fn rehearsal(subject: &Subject<'_>) -> String {
         out.push_str(&block(
             "sh",
             &format!(
-                "time spark-submit rehearse.py          # Spark 4.2 or 4.3\nstatetop pauses {copy}\nstatetop verify {copy}\nstatetop partitions {copy} --exact",
+                "time spark-submit rehearse.py          # Spark 4.2 or 4.3\nstatetop pauses {copy} --forgetful   # it is not the query's own resize\nstatetop verify {copy}\nstatetop partitions {copy} --exact",
                 copy = shell(&copy)
             ),
         ));
@@ -88,24 +99,35 @@ fn set_databricks(subject: &Subject<'_>) -> String {
     format!("spark.conf.set({}, {})", python(PARTITIONS), python(&subject.to.to_string()))
 }
 
+/// The check of the window, with all that this document was made with.
+fn preflight(subject: &Subject<'_>) -> String {
+    let mut command = format!(
+        "statetop preflight {} --to {} --engine {}",
+        shell(subject.address),
+        subject.to,
+        subject.preflight.engine
+    );
+    for (name, value) in subject.confs {
+        let _ = write!(command, " \\\n    --session-conf {}", shell(&format!("{name}={value}")));
+    }
+    command
+}
+
 /// The window, step by step.
 pub(super) fn window(subject: &Subject<'_>) -> String {
     let checkpoint = shell(subject.address);
     let to = subject.to;
     let mut out = String::new();
     out.push_str("**1. Write it down.** Fill in the record at the end of this page now. An attempt that does not finish can only be repeated with its own count.\n\n");
-    out.push_str(&block(
-        "sh",
-        &format!("statetop preflight {checkpoint} --to {to} --engine {}", subject.preflight.engine),
-    ));
-    out.push_str("It has to say *ready*. If it does not: stop here, nothing has happened.\n\n");
-    out.push_str("**2. Stop the query**, between two batches where that can be chosen. Then see that it has stopped: no new files for at least two trigger intervals, and no unfinished batch.\n\n");
+    out.push_str("**2. Stop the query**, between two batches where that can be chosen. Then see that it has stopped (no new files for at least two trigger intervals), and ask once more:\n\n");
     out.push_str(&block(
         "sh",
         &format!(
-            "statetop inspect {checkpoint}      # status: committed; the last commit grows older"
+            "statetop inspect {checkpoint}      # the last commit grows older\n{}",
+            preflight(subject)
         ),
     ));
+    out.push_str("It has to say *ready*. `LAST_BATCH_FAILED` means that the query was stopped in the middle of a batch: start it as it was with the trigger AvailableNow, let it end by itself, and ask again. With any other answer nothing has happened yet: start the query as it was, and leave the window.\n\n");
     match engine(subject) {
         Engine::Databricks => out.push_str(&databricks(subject)),
         Engine::Spark42 | Engine::Spark43 => out.push_str(&spark(subject)),
