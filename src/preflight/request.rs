@@ -90,6 +90,29 @@ impl Session {
         Self(confs.into_iter().collect())
     }
 
+    /// Whether Spark would take this value for the conf, as far as it matters here.
+    ///
+    /// # Errors
+    /// A sentence with what is allowed.
+    pub fn check(name: &str, value: &str) -> Result<(), String> {
+        let replay = format!("{STATE}autoSnapshotRepair.maxChangeFileReplay");
+        let flags = [
+            CHANGELOG.to_owned(),
+            format!("{STATE}autoSnapshotRepair.enabled"),
+            format!("{STATE}rocksdb.boundedMemoryUsage"),
+            "spark.sql.streaming.checkpoint.fileChecksum.enabled".to_owned(),
+        ];
+        let value = value.trim();
+        if (name == CHECKPOINT_FORMAT || name == replay) && value.parse::<u32>().is_err() {
+            return Err(format!("{name} takes a whole number, found {value:?}"));
+        }
+        let is_flag = ["true", "false"].contains(&value.to_ascii_lowercase().as_str());
+        if flags.iter().any(|flag| flag == name) && !is_flag {
+            return Err(format!("{name} takes true or false, found {value:?}"));
+        }
+        Ok(())
+    }
+
     /// The value of a conf.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim())

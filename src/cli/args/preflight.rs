@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::OutputArgs;
 use super::plan::size;
-use crate::preflight::Engine;
+use crate::preflight::{Engine, Session};
 use crate::units::Bytes;
 
 pub(crate) const PREFLIGHT_EXAMPLES: &str = "\
@@ -103,8 +103,28 @@ impl From<EngineArg> for Engine {
 pub(super) fn conf(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_owned(), value.trim().to_owned()))
+            let (name, value) = (name.trim(), value.trim());
+            Session::check(name, value)?;
+            Ok((name.to_owned(), value.to_owned()))
         }
         _ => Err("expected NAME=VALUE, such as spark.sql.shuffle.partitions=200".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_spark_would_not_take_are_refused() {
+        const FORMAT: &str = "spark.sql.streaming.stateStore.checkpointFormatVersion";
+        const CHANGELOG: &str =
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled";
+        for good in [format!("{FORMAT}=2"), format!("{CHANGELOG}=TRUE"), "spark.x=y".to_owned()] {
+            assert!(conf(&good).is_ok(), "{good}");
+        }
+        for bad in [format!("{FORMAT}=banana"), format!("{CHANGELOG}=1"), "spark.x".to_owned()] {
+            assert!(conf(&bad).is_err(), "{bad}");
+        }
     }
 }

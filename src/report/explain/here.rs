@@ -418,7 +418,8 @@ impl Here<'_> {
 
 /// ` at 2026-11-30 14:02:11 UTC`; nothing where it is not known.
 fn at(time: Option<UnixMillis>) -> String {
-    let iso = time.and_then(UnixMillis::iso);
+    // Copies and archives leave 0, which is no time.
+    let iso = time.filter(|time| time.0 > 0).and_then(UnixMillis::iso);
     let second = iso.as_deref().and_then(|iso| iso.get(..19));
     second.map(|second| format!(" at {} UTC", second.replace('T', " "))).unwrap_or_default()
 }
