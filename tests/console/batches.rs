@@ -1,6 +1,5 @@
 //! The batches screen, and what the other screens show of a running query.
 
-use insta::{Settings as Insta, assert_snapshot};
 use statetop::console::effect::Effect;
 use statetop::console::heat::Metric;
 use statetop::console::look::{Charset, Level};
@@ -10,30 +9,9 @@ use statetop::telemetry::attach::News;
 use statetop::telemetry::{EventKind, QueryRef};
 use statetop::units::{BatchId, PartitionId, UnixMillis};
 
+use crate::sizes::*;
 use crate::support::*;
 use crate::told_support::*;
-
-const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (120, 40)];
-
-fn snapshot(name: &str, text: &str) {
-    let mut insta = Insta::clone_current();
-    insta.set_prepend_module_to_snapshot(false);
-    insta.set_omit_expression(true);
-    insta.bind(|| assert_snapshot!(name, text));
-}
-
-/// A screen in each size, one below the other.
-fn check(name: &str, keys: &str, prepare: impl Fn(u16, u16) -> Console) {
-    let all = SIZES.map(|(width, height)| {
-        let mut console = prepare(width, height);
-        console.keys(keys);
-        for cell in console.buffer(&look_of_tests()).content() {
-            assert!(!cell.symbol().chars().any(char::is_control), "{cell:?}");
-        }
-        format!("{width}x{height}\n{}\n", console.screen())
-    });
-    snapshot(name, &all.concat());
-}
 
 fn telling(width: u16, height: u16) -> Console {
     let mut console = Console::attached(width, height);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use insta::{Settings as Insta, assert_snapshot};
 use statetop::console::asking::{Question, Reply};
 use statetop::console::msg::{Msg, Ticket};
 use statetop::console::state::Screen;
@@ -12,26 +11,8 @@ use statetop::report::{
 };
 use statetop::units::BatchId;
 
+use crate::sizes::*;
 use crate::support::*;
-
-const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (120, 40)];
-
-fn snapshot(name: &str, text: &str) {
-    let mut insta = Insta::clone_current();
-    insta.set_prepend_module_to_snapshot(false);
-    insta.set_omit_expression(true);
-    insta.bind(|| assert_snapshot!(name, text));
-}
-
-/// A screen in each size, one below the other.
-fn check(name: &str, keys: &str, prepare: impl Fn(u16, u16) -> Console) {
-    let all = SIZES.map(|(width, height)| {
-        let mut console = prepare(width, height);
-        console.keys(keys);
-        format!("{width}x{height}\n{}\n", console.screen())
-    });
-    snapshot(name, &all.concat());
-}
 
 fn made(id: &'static str, status: CheckStatus, summary: &str) -> PreflightCheck {
     let remedy = if status == CheckStatus::Passed { "" } else { "Do what this sentence says." };

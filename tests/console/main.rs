@@ -18,6 +18,7 @@ mod row_screens;
 mod rows_support;
 mod scan_list;
 mod screens;
+mod sizes;
 mod styles;
 mod support;
 mod told_support;

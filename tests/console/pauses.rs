@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use insta::{Settings as Insta, assert_snapshot};
 use statetop::analysis::pauses::{Around, Pause, TimeSource, Timed};
 use statetop::console::asking::{Question, Reply};
 use statetop::console::effect::{Effect, Remember};
@@ -16,28 +15,11 @@ use statetop::telemetry::EventKind;
 use statetop::telemetry::attach::News;
 use statetop::units::{BatchId, Bytes, UnixMillis};
 
+use crate::sizes::*;
 use crate::support::*;
 use crate::told_support::*;
 
-const SIZES: [(u16, u16); 3] = [(60, 15), (80, 24), (120, 40)];
 const DAY: i64 = 86_400_000;
-
-fn snapshot(name: &str, text: &str) {
-    let mut insta = Insta::clone_current();
-    insta.set_prepend_module_to_snapshot(false);
-    insta.set_omit_expression(true);
-    insta.bind(|| assert_snapshot!(name, text));
-}
-
-/// A screen in each size, one below the other.
-fn check(name: &str, keys: &str, prepare: impl Fn(u16, u16) -> Console) {
-    let all = SIZES.map(|(width, height)| {
-        let mut console = prepare(width, height);
-        console.keys(keys);
-        format!("{width}x{height}\n{}\n", console.screen())
-    });
-    snapshot(name, &all.concat());
-}
 
 /// Resizes of a state that grows: 11 s and 13 s per million rows, give or take.
 pub(crate) fn pause(at: u64, number: u64) -> Pause {
