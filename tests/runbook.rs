@@ -111,7 +111,7 @@ fn a_file_is_not_written_over() {
     let written = fs::read_to_string(file).unwrap();
     assert!(written.starts_with("# Resize of "), "{written}");
     let (_, errors, code) = run(&arguments);
-    assert!(errors.contains("exists"), "{errors}");
+    assert!(errors.contains("is there already"), "{errors}");
     assert_eq!(code, 2);
     assert_eq!(run(&[&arguments[..], &["--force"]].concat()).2, 0);
 }

@@ -69,7 +69,7 @@ pub(crate) enum CliError {
         "{file} would lie in the checkpoint {checkpoint}, into which nothing is written; choose another place"
     )]
     InCheckpoint { file: String, checkpoint: String },
-    #[error("{file} exists; choose another file, or write over it with --force")]
+    #[error("{file} is there already; --force replaces it, or give another name")]
     FileExists { file: String },
     #[error("{file} cannot be written")]
     File {
@@ -89,16 +89,8 @@ pub(crate) enum CliError {
          has one"
     )]
     NoEvents(String),
-    #[error("{0} is there already; --force replaces it, or give another name")]
-    RecordingExists(String),
     #[error("{0} is one of the sources: a recording goes into a file of its own")]
     RecordingIsSource(String),
-    #[error("the recording {file} cannot be written")]
-    Recording {
-        file: String,
-        #[source]
-        error: io::Error,
-    },
     #[error(
         "a TARGET is for the console, which needs a terminal and no --format; without it \
          `statetop replay FILE` prints what the recording tells"
@@ -154,7 +146,6 @@ impl CliError {
             | Self::NoTerminal
             | Self::NothingToAttach
             | Self::NothingToReplayInto
-            | Self::RecordingExists(_)
             | Self::RecordingIsSource(_)
             | Self::Config(_)
             | Self::NoConfigDirectory
@@ -175,7 +166,6 @@ impl CliError {
             | Self::Text { .. }
             | Self::File { .. }
             | Self::Source(_)
-            | Self::Recording { .. }
             | Self::NoEvents(_) => Exit::CannotRead,
         }
     }

@@ -5,8 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -16,7 +15,7 @@ use super::exit::{CliError, Exit, INTERRUPTED};
 use super::progress;
 use super::surroundings::Surroundings;
 use super::text;
-use super::written::outside_checkpoints;
+use super::written::{self, shown};
 use crate::figures::{bytes, plural};
 use crate::task::Cancel;
 use crate::telemetry::follow::Until;
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &RecordArgs, around: &mut Surroundings<'_>) -> Result<Ex
     let texts = if args.keep_text { Texts::Kept } else { Texts::Masked };
     let deadline = args.time.and_then(|time| Instant::now().checked_add(time));
 
-    let failed = |error| CliError::Recording { file: shown(&args.output), error };
+    let failed = |error| written::failed(&args.output, error);
     let wanted = args.query.clone().map(Wanted::new);
     let mut session = Session { since, wanted, deadline, heard: Heard::default() };
     let interrupted =
@@ -78,10 +77,6 @@ pub(crate) fn run(args: &RecordArgs, around: &mut Surroundings<'_>) -> Result<Ex
     writeln!(around.out, "{}", text::clean(&summary))?;
     // Ctrl-C is how following ends, but not how reading does.
     Ok(if interrupted && !follows { INTERRUPTED } else { Exit::Fine })
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// A recording under way.
@@ -208,28 +203,16 @@ impl Write for Output {
 /// that is to be read.
 fn create(args: &RecordArgs) -> Result<Output, CliError> {
     let path = &args.output;
-    let failed = |error| CliError::Recording { file: shown(path), error };
-    outside_checkpoints(path)?;
     let here = fs::canonicalize(path).ok();
     let is_source = |name: &String| here.is_some() && fs::canonicalize(name).ok() == here;
     if args.sources.iter().any(is_source) {
         return Err(CliError::RecordingIsSource(shown(path)));
     }
-    let mut options = File::options();
-    options.write(true);
-    if args.force {
-        options.create(true).truncate(true);
-    } else {
-        options.create_new(true);
-    }
-    let file = options.open(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => CliError::RecordingExists(shown(path)),
-        _ => failed(error),
-    })?;
-    let out = BufWriter::new(file);
+    let out = BufWriter::new(written::create(path, args.force)?);
     if path.extension().is_some_and(|ending| ending == COMPRESSED) {
         let level = zstd::DEFAULT_COMPRESSION_LEVEL;
-        let encoder = zstd::Encoder::new(out, level).map_err(failed)?;
+        let encoder =
+            zstd::Encoder::new(out, level).map_err(|error| written::failed(path, error))?;
         return Ok(Output::Compressed(Box::new(encoder)));
     }
     Ok(Output::Plain(out))

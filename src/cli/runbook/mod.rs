@@ -10,16 +10,14 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::args::RunbookArgs;
 use super::exit::{CliError, Exit};
 use super::read::{Meter, reading};
 use super::surroundings::Surroundings;
-use super::text;
-use super::written::outside_checkpoints;
+use super::written;
 use crate::analysis::DEFAULT_BOUND;
 use crate::preflight::{Request, Session, Sinks};
 use crate::reader::{Depth, PlanQuestion, PlanRequest, ReadState, Request as Observing};
@@ -52,7 +50,7 @@ pub(crate) struct Subject<'a> {
 /// Runs the command.
 pub(crate) fn run(args: &RunbookArgs, around: &mut Surroundings<'_>) -> Result<Exit, CliError> {
     if let Some(file) = &args.output {
-        outside_checkpoints(file)?;
+        written::outside_checkpoints(file)?;
     }
     let source = around.open_target(&args.target)?;
     let cancel = Cancel::default();
@@ -147,18 +145,7 @@ fn address(checkpoint: &str) -> String {
 }
 
 fn save(file: &Path, force: bool, document: &str) -> Result<(), CliError> {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    if force {
-        options.create(true).truncate(true)
-    } else {
-        options.create_new(true)
-    };
-    let name = || text::clean(&file.to_string_lossy()).into_owned();
-    let mut opened = options.open(file).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => CliError::FileExists { file: name() },
-        _ => CliError::File { file: name(), source },
-    })?;
-    let written = opened.write_all(document.as_bytes()).and_then(|()| opened.sync_all());
-    written.map_err(|source| CliError::File { file: name(), source })
+    let mut opened = written::create(file, force)?;
+    let saved = opened.write_all(document.as_bytes()).and_then(|()| opened.sync_all());
+    saved.map_err(|error| written::failed(file, error))
 }
